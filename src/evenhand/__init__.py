@@ -1,0 +1,27 @@
+"""Impartial optimization: train multimodal and tabular VAEs so that no modality is neglected."""
+
+from .impartial import (
+    IMTLG,
+    MGDA,
+    Block,
+    CAGrad,
+    Compose,
+    GradDrop,
+    GradNorm,
+    PCGrad,
+    Sum,
+    scale_gradient,
+)
+
+__all__ = [
+    "IMTLG",
+    "MGDA",
+    "Block",
+    "CAGrad",
+    "Compose",
+    "GradDrop",
+    "GradNorm",
+    "PCGrad",
+    "Sum",
+    "scale_gradient",
+]

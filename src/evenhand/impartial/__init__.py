@@ -1,0 +1,43 @@
+"""The impartiality block, the methods that settle conflicts in it, and ways to read and find them."""
+
+from ._aligned_mtl import AlignedMTL
+from ._block import Block
+from ._cagrad import CAGrad
+from ._compose import Compose
+from ._from_torchjd import FromTorchJD
+from ._graddrop import GradDrop
+from ._gradnorm import GradNorm
+from ._imtlg import IMTLG
+from ._linear_block import LinearBlock
+from ._method import Method, Mixing, Scaling
+from ._mgda import MGDA
+from ._nash_mtl import NashMTL
+from ._parameter_block import ParameterBlock
+from ._pcgrad import PCGrad
+from ._reading import Reading
+from ._scale_gradient import scale_gradient
+from ._sum import Sum
+from ._upgrad import UPGrad
+
+__all__ = [
+    "AlignedMTL",
+    "Block",
+    "CAGrad",
+    "Compose",
+    "FromTorchJD",
+    "GradDrop",
+    "GradNorm",
+    "IMTLG",
+    "LinearBlock",
+    "MGDA",
+    "Method",
+    "Mixing",
+    "NashMTL",
+    "PCGrad",
+    "ParameterBlock",
+    "Reading",
+    "Scaling",
+    "Sum",
+    "UPGrad",
+    "scale_gradient",
+]

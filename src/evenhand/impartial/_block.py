@@ -1,0 +1,200 @@
+"""The impartiality block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ._distributed import processes, sum_over_ranks
+from ._eigen import nearest_positive
+from ._gradients import Matrix, Source, compute_dtype
+from ._method import Method
+from ._settlement import Settlement, check_fresh, once
+
+
+class Block(Settlement):
+    r"""The impartiality block: one input, T heads, and a method where their gradients meet.
+
+    Forward, the block hands out T views of its input y, one for each head. Backward, the gradients
+    :math:`g_1, \dots, g_T` that come back through the views meet; the method gives
+    :math:`\tilde g_{1:T} = f_\psi(g_{1:T})` and their sum goes on (Algorithm 1 of the paper).
+
+    Args:
+        method: The method :math:`f_\psi`.
+        preserve_norm: Whether the sum is rescaled to the length of :math:`\sum_t g_t`, so that the
+            method decides on the direction alone. Without it, methods whose weights add up to one
+            shrink the gradient about T-fold.
+        per_sample: Whether every row of y is settled on its own instead of the whole batch at once.
+        feature_axes: How many trailing axes of y make up one row: 1 for features ``[..., h]``, 3 for
+            images ``[B, C, H, W]``.
+
+    Example:
+        >>> from evenhand import Block, IMTLG
+        >>> block = Block(IMTLG())
+        >>> y = torch.ones(4, 3, requires_grad=True)
+        >>> left, right = block(y, 2)
+        >>> (left[:, 0].sum() + 100 * right[:, 1].sum()).backward()
+        >>> block.last.shares
+        tensor([0.5000, 0.5000])
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        *,
+        preserve_norm: bool = True,
+        per_sample: bool = False,
+        feature_axes: int = 1,
+    ) -> None:
+        super().__init__(method, preserve_norm=preserve_norm)
+        if feature_axes < 1:
+            raise ValueError(f"feature_axes should be an integer >= 1. Found {feature_axes!r}.")
+        self.per_sample = per_sample
+        self.feature_axes = feature_axes
+
+    def forward(self, y: Tensor, n: int, *, observed: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Hand out n views of y, one for each head.
+
+        Args:
+            y: What the heads share.
+            n: The number of heads.
+            observed: Which rows each head has data for, ``[*rows, n]``, where rows are the leading axes
+                of y. Two heads are then compared by the mean over the rows both observe.
+        """
+        check_number(n)
+        self.method.check_heads(n)
+        rows = y.shape[: max(y.ndim - self.feature_axes, 0)]
+        if observed is not None:
+            observed = check_observed(observed, rows, n)
+        saved = y if self.method.uses_input else y.detach().new_empty(0)
+        return _Views.apply(y, saved.detach(), observed, n, self)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, per_sample={self.per_sample}, feature_axes={self.feature_axes}"
+
+    def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
+        return Features(tensors, likes[0], mask, self.per_sample, self.feature_axes)
+
+
+class _Views(torch.autograd.Function):
+    """Views of y forward, the impartial sum backward."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, y: Tensor, saved: Tensor, observed: Tensor | None, n: int, block: Block
+    ) -> tuple[Tensor, ...]:
+        ctx.block, ctx.observed = block, observed
+        ctx.save_for_backward(saved)
+        ctx.set_materialize_grads(False)
+        return tuple(y.view_as(y) for _ in range(n))
+
+    @staticmethod
+    def backward(ctx: Any, *incoming: Tensor | None) -> Any:
+        (saved,) = check_fresh(ctx)
+        present = [g for g in incoming if g is not None]
+        if not present:
+            return None, None, None, None, None
+        zero = torch.zeros_like(present[0]) if len(present) < len(incoming) else present[0]
+        gradients = [zero if g is None else g for g in incoming]  # a view that was never used
+        like = saved if saved.shape == zero.shape else zero
+        (total,) = ctx.block._backward(gradients, [like], ctx.observed)
+        return *once([total], present), None, None, None, None
+
+
+class Features(Source):
+    """Gradients ``[T, *rows, *features]`` of features, compared over all rows or row by row."""
+
+    def __init__(
+        self,
+        gradients: Sequence[Tensor],
+        y: Tensor,
+        observed: Tensor | None,
+        per_sample: bool,
+        feature_axes: int,
+    ) -> None:
+        self._y = y
+        self._features = math.prod(y.shape[y.ndim - feature_axes :])
+        dtype = compute_dtype(gradients[0])
+        stacked = torch.stack([g.to(dtype) for g in gradients])
+        stacked = stacked.reshape(len(gradients), -1, self._features)  # [T, rows, features]
+        self._observed = None if observed is None else observed.to(dtype).flatten(0, -2)  # [rows, T]
+        if per_sample:
+            stacked = stacked.transpose(0, 1)  # [rows, T, features]
+            if self._observed is not None:
+                stacked = stacked * self._observed.unsqueeze(-1)
+        else:
+            stacked = stacked.flatten(1)  # [T, rows * features]
+        self._per_sample = per_sample
+        self._matrix = Matrix(stacked, self)
+        self._comparison: Tensor | None = None
+
+    @property
+    def spread(self) -> bool:  # type: ignore[override]
+        return not self._per_sample and processes() > 1
+
+    def gram(self) -> Tensor:
+        return self._matrix.gram()
+
+    def comparison(self) -> Tensor:
+        if self._observed is None or self._per_sample:
+            return self.gram()
+        if self._comparison is None:
+            rows = self.stacked().unflatten(-1, (-1, self._features))
+            seen = (rows * self._observed.mT.unsqueeze(-1)).flatten(1)
+            self._comparison = mean_over_common_rows(seen @ seen.mT, self._observed)
+        return self._comparison
+
+    def votes(self) -> Tensor:
+        signed = self.stacked() * self._y.sign().to(self.stacked().dtype).reshape(self._vector_shape())
+        if self._per_sample:
+            return signed
+        return sum_over_ranks(signed.unflatten(-1, (-1, self._features)).sum(-2))
+
+    def combine(self, weights: Tensor) -> list[Tensor]:
+        return self._matrix.combine(weights)
+
+    def combine_features(self, multipliers: Tensor) -> Tensor:
+        return self._matrix.combine_features(multipliers)
+
+    def stacked(self) -> Tensor:
+        return self._matrix.stacked()
+
+    def restore(self, vector: Tensor) -> list[Tensor]:
+        return [vector.reshape(self._y.shape).to(self._y.dtype)]
+
+    def _vector_shape(self) -> tuple[int, ...]:
+        return (-1, 1, self._features) if self._per_sample else (1, -1)
+
+
+def mean_over_common_rows(products: Tensor, observed: Tensor) -> Tensor:
+    """Inner products that do not depend on how many rows two heads have in common.
+
+    Sums over common rows become means, times the number of rows, so that nothing changes where all is
+    observed. Products over different rows need not belong to any vectors; the nearest that do are taken.
+    """
+    common = sum_over_ranks(observed.mT @ observed)
+    rows = sum_over_ranks(torch.full_like(common[:1, 0], observed.shape[-2]))
+    means = sum_over_ranks(products) * torch.where(common > 0, rows / common, 0.0)
+    return nearest_positive(means)
+
+
+def check_number(n: int) -> None:
+    """A block serves one head or more."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"n should be the number of heads, an integer >= 1. Found {n!r}.")
+
+
+def check_observed(observed: Tensor, rows: Sequence[int], n: int) -> Tensor:
+    """The mask as ``[*rows, n]``, or an error that says what was expected."""
+    expected = (*rows, n)
+    try:
+        return observed.detach().expand(expected)
+    except RuntimeError:
+        raise ValueError(
+            f"observed should say for every row and head whether it is observed: shape {list(expected)}, "
+            f"or one that broadcasts to it. Found {list(observed.shape)}."
+        ) from None

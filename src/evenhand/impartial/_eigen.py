@@ -1,0 +1,76 @@
+"""Eigenvalues of small symmetric matrices without host synchronisation."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ._solvers import may_stop_early, solve_dtype
+
+SWEEPS = 10
+
+
+def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvalues ``[..., T]`` and eigenvectors (columns) of ``[..., T, T]``, in double precision.
+
+    On the CPU LAPACK's. Elsewhere `torch.linalg.eigh` would synchronise with the host, so there
+    Jacobi's rotations run, T / 2 disjoint ones at once.
+    """
+    matrix = matrix.to(solve_dtype(matrix))
+    if may_stop_early(matrix):
+        values, vectors = torch.linalg.eigh(torch.nan_to_num(matrix))
+        return values.where(matrix.isfinite().all(-1).all(-1, keepdim=True), torch.nan), vectors
+    return jacobi(matrix)
+
+
+def jacobi(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Cyclic Jacobi in the order of a round-robin tournament; eigenvalues in no particular order."""
+    size = matrix.shape[-1]
+    identity = torch.eye(size, dtype=matrix.dtype, device=matrix.device)
+    vectors = identity.expand_as(matrix)
+    pairs = [torch.tensor(p, device=matrix.device) for p in _tournament(size)]
+    for _ in range(SWEEPS):
+        for p, q in pairs:
+            rotation = _rotations(matrix, p, q, identity)
+            matrix = rotation.mT @ matrix @ rotation
+            vectors = vectors @ rotation
+    return matrix.diagonal(dim1=-2, dim2=-1), vectors
+
+
+def _rotations(matrix: Tensor, p: Tensor, q: Tensor, identity: Tensor) -> Tensor:
+    """The rotation that annihilates the entries (p, q), all of them in different planes."""
+    off = matrix[..., p, q]
+    difference = matrix[..., q, q] - matrix[..., p, p]
+    # tan of the smaller angle; 0 where there is nothing to annihilate
+    sign = torch.where(difference < 0, -1.0, 1.0)
+    divisor = difference.abs() + (difference.square() + 4 * off.square()).sqrt()
+    tangent = torch.where(off == 0, 0.0, 2 * off * sign / divisor)
+    cosine = 1 / (1 + tangent.square()).sqrt()
+    sine = tangent * cosine
+    rotation = identity.expand_as(matrix).clone()
+    rotation[..., p, p], rotation[..., q, q] = cosine, cosine
+    rotation[..., p, q], rotation[..., q, p] = sine, -sine
+    return rotation
+
+
+def _tournament(size: int) -> list[tuple[list[int], list[int]]]:
+    """Rounds in which everyone meets everyone once: disjoint pairs (p, q)."""
+    players = list(range(size + size % 2))  # an odd one rests against the last, who is not there
+    rounds = []
+    for _ in range(len(players) - 1):
+        half = len(players) // 2
+        met = [
+            (min(a, b), max(a, b))
+            for a, b in zip(players[:half], reversed(players[half:]), strict=True)
+            if max(a, b) < size
+        ]
+        rounds.append(([a for a, _ in met], [b for _, b in met]))
+        players = [players[0], players[-1], *players[1:-1]]
+    return rounds
+
+
+def nearest_positive(matrix: Tensor) -> Tensor:
+    """The nearest positive semidefinite matrix: negative eigenvalues become zero."""
+    values, vectors = eigh(matrix)
+    positive = (vectors * values.clamp(min=0).unsqueeze(-2)) @ vectors.mT
+    return positive.to(matrix.dtype)

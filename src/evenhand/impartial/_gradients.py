@@ -1,0 +1,217 @@
+"""The T gradients that meet at a block, and what the methods have made of them so far."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor
+
+from ._distributed import sum_over_ranks
+
+
+class Source(ABC):
+    """Where T gradients come from: it answers questions about them and need not store them.
+
+    Everything is computed in float32 or better. Leading axes ``...`` are independent problems.
+    """
+
+    spread: bool = False
+    """Whether every process holds the gradients of its own rows of one common batch."""
+
+    @abstractmethod
+    def gram(self) -> Tensor:
+        """All inner products ``[..., T, T]``, over the whole batch of all processes."""
+
+    def comparison(self) -> Tensor:
+        """The Gram matrix that methods compare heads by; another one where cells are missing."""
+        return self.gram()
+
+    @abstractmethod
+    def votes(self) -> Tensor:
+        """What each gradient wants of each feature, ``[..., T, m]``, over the whole batch."""
+
+    @abstractmethod
+    def combine(self, weights: Tensor) -> list[Tensor]:
+        """The sum of the gradients with weights ``[..., T]``, in the shape of the block's input."""
+
+    @abstractmethod
+    def combine_features(self, multipliers: Tensor) -> Tensor:
+        """The sum ``[..., n]`` of the gradients with a multiplier for each feature ``[..., T, m]``."""
+
+    @abstractmethod
+    def stacked(self) -> Tensor:
+        """The gradients themselves, ``[..., T, n]``; the m features repeat along n."""
+
+    @abstractmethod
+    def restore(self, vector: Tensor) -> list[Tensor]:
+        """A vector ``[..., n]`` in the shape of the block's input."""
+
+
+class Gradients:
+    r"""T gradients :math:`\tilde g = M \circ C g`, with C and M the work of the methods so far.
+
+    Only the T x T matrix C (and, after GradDrop, a mask M over features) changes as methods act one
+    after the other, :math:`\tilde G = C G C^\top`; the gradients are touched once, in `total`.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        scales: Tensor | None = None,
+        matrix: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> None:
+        self._source = source
+        self._scales = scales  # C = diag(scales) as long as no method has mixed the gradients
+        self._matrix = matrix
+        self._mask = mask
+
+    def gram(self) -> Tensor:
+        """The Gram matrix ``[..., T, T]`` of the gradients as they are now."""
+        gram = self._source.comparison()
+        if self._matrix is not None:
+            return self._matrix @ gram @ self._matrix.mT
+        if self._scales is not None:
+            return gram * self._scales.unsqueeze(-1) * self._scales.unsqueeze(-2)
+        return gram
+
+    def votes(self) -> Tensor:
+        """What each gradient, as it is now, wants of each feature ``[..., T, m]``."""
+        return self._mixed(self._source.votes())
+
+    def scale(self, weights: Tensor) -> Gradients:
+        """Every gradient times its weight ``[..., T]``."""
+        if self._matrix is not None:
+            return Gradients(self._source, matrix=weights.unsqueeze(-1) * self._matrix)
+        scales = weights if self._scales is None else weights * self._scales
+        return Gradients(self._source, scales=scales)
+
+    def mix(self, matrix: Tensor) -> Gradients:
+        """Every gradient replaced by a combination of all of them, ``[..., T, T]``."""
+        if self._matrix is not None:
+            matrix = matrix @ self._matrix
+        elif self._scales is not None:
+            matrix = matrix * self._scales.unsqueeze(-2)
+        return Gradients(self._source, matrix=matrix)
+
+    def mask(self, multipliers: Tensor) -> Gradients:
+        """Every feature of every gradient times its own multiplier ``[..., T, m]``."""
+        return Gradients(self._source, self._scales, self._matrix, multipliers)
+
+    def replace(self, stacked: Tensor) -> Gradients:
+        """Other gradients ``[..., T, n]`` in place of these: the way for a method of any kind."""
+        return Gradients(Matrix(stacked, self._source))
+
+    def unmasked(self) -> Gradients:
+        """The same gradients, ready for another method: after a mask C alone no longer tells them."""
+        return self if self._mask is None else self.replace(self.stacked())
+
+    def stacked(self) -> Tensor:
+        """The gradients as one tensor ``[..., T, n]``."""
+        mixed = self._mixed(self._source.stacked())
+        return mixed if self._mask is None else _per_feature(self._mask, mixed)
+
+    def weights(self) -> Tensor:
+        """How much of each original gradient is in the sum, ``[..., T]``: 1'C."""
+        if self._mask is not None:
+            return self._multipliers().mean(-1)
+        if self._matrix is not None:
+            return self._matrix.sum(-2)
+        if self._scales is not None:
+            return self._scales
+        gram = self._source.gram()
+        return gram.new_ones(gram.shape[:-1])
+
+    def total(self, *, squared_length: Tensor | None = None) -> tuple[list[Tensor], Tensor]:
+        """The sum of the gradients, at a given length if any, and how much of each is in it."""
+        weights, gram = self.weights(), self._source.gram()
+        if self._mask is None:
+            if squared_length is not None:
+                found = _quadratic(gram, weights)
+                factor = _rescaling(squared_length, found, gram, weights)
+                weights = weights * factor.unsqueeze(-1)
+            return self._source.combine(weights), weights
+        vector = self._source.combine_features(self._multipliers())
+        if squared_length is not None:
+            found = vector.square().sum(-1)
+            found = sum_over_ranks(found) if self._source.spread else found
+            factor = _rescaling(squared_length, found, gram, weights).unsqueeze(-1)
+            vector, weights = vector * factor, weights * factor
+        return self._source.restore(vector), weights
+
+    def _mixed(self, rows: Tensor) -> Tensor:
+        if self._matrix is not None:
+            return self._matrix @ rows
+        if self._scales is not None:
+            return self._scales.unsqueeze(-1) * rows
+        return rows
+
+    def _multipliers(self) -> Tensor:
+        # sum_t M_t o (sum_s C_ts g_s) = sum_s (sum_t C_ts M_t) o g_s
+        assert self._mask is not None
+        if self._matrix is not None:
+            return self._matrix.mT @ self._mask
+        if self._scales is not None:
+            return self._scales.unsqueeze(-1) * self._mask
+        return self._mask
+
+
+class Matrix(Source):
+    """T gradients given as one tensor ``[..., T, n]``."""
+
+    def __init__(self, gradients: Tensor, origin: Source | None = None) -> None:
+        self._gradients = gradients.to(compute_dtype(gradients))
+        self._origin = origin
+        self._gram: Tensor | None = None
+        self.spread = origin is not None and origin.spread
+
+    def gram(self) -> Tensor:
+        if self._gram is None:
+            gram = self._gradients @ self._gradients.mT
+            self._gram = sum_over_ranks(gram) if self.spread else gram
+        return self._gram
+
+    def votes(self) -> Tensor:
+        return self._gradients
+
+    def combine(self, weights: Tensor) -> list[Tensor]:
+        return self.restore((weights.unsqueeze(-2) @ self._gradients).squeeze(-2))
+
+    def combine_features(self, multipliers: Tensor) -> Tensor:
+        return _per_feature(multipliers, self._gradients).sum(-2)
+
+    def stacked(self) -> Tensor:
+        return self._gradients
+
+    def restore(self, vector: Tensor) -> list[Tensor]:
+        return [vector] if self._origin is None else self._origin.restore(vector)
+
+
+def compute_dtype(tensor: Tensor) -> torch.dtype:
+    """Inner products of half-precision gradients are taken in float32."""
+    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
+
+
+def _per_feature(multipliers: Tensor, gradients: Tensor) -> Tensor:
+    """Multipliers ``[..., T, m]`` applied to gradients ``[..., T, rows * m]``."""
+    rows = gradients.unflatten(-1, (-1, multipliers.shape[-1]))
+    return (rows * multipliers.unsqueeze(-2)).flatten(-2)
+
+
+def _quadratic(gram: Tensor, weights: Tensor) -> Tensor:
+    """The squared length w'Gw of a weighted sum, in double precision against cancellation."""
+    precise = weights.double()
+    return ((precise.unsqueeze(-2) @ gram.double()).squeeze(-2) * precise).sum(-1)
+
+
+def _rescaling(wanted: Tensor, found: Tensor, gram: Tensor, weights: Tensor) -> Tensor:
+    """The factor from a squared length found to the one wanted.
+
+    A sum that is zero to rounding has no direction worth restoring and is left as it is.
+    """
+    reach = (weights.abs() * gram.diagonal(dim1=-2, dim2=-1).sqrt()).double().sum(-1).square()
+    noise = reach * gram.shape[-1] * torch.finfo(gram.dtype).eps
+    found = found.double()
+    factor = (wanted.double().clamp(min=0) / found.where(found > noise, 1.0)).sqrt()
+    return torch.where(found > noise, factor, 1.0).to(gram.dtype)

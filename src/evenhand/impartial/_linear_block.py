@@ -1,0 +1,182 @@
+"""The impartiality block fused with linear heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ._block import check_observed, mean_over_common_rows
+from ._distributed import processes, sum_over_ranks
+from ._gradients import Source, compute_dtype
+from ._method import Method
+from ._settlement import Settlement, check_fresh, once
+
+
+class LinearBlock(Settlement):
+    r"""The block and T linear heads in one: :math:`\eta = y W^\top + b`, columns grouped by head.
+
+    Same numbers as a `Block` followed by one linear layer per head, but the gradients per head are never
+    built. With :math:`h = \partial L / \partial \eta` the Gram matrix is
+
+    .. math:: G_{de} = \sum_{i \in d,\, j \in e} (h^\top h)_{ij} \, (W W^\top)_{ij}
+
+    and the sum that goes on is :math:`(h \text{ with columns scaled by } w) \, W`.
+
+    Args:
+        method: The method that settles the conflict among the heads.
+        heads: For every column of :math:`\eta`, the number of the head it belongs to.
+        preserve_norm: Whether the sum is rescaled to the length of the plain sum.
+
+    Example:
+        >>> from evenhand.impartial import IMTLG, LinearBlock
+        >>> linear = torch.nn.Linear(8, 5)  # a head with two columns and one with three
+        >>> block = LinearBlock(IMTLG(), heads=[0, 0, 1, 1, 1])
+        >>> block(torch.randn(4, 8), linear.weight, linear.bias).shape
+        torch.Size([4, 5])
+    """
+
+    heads: Tensor
+
+    def __init__(self, method: Method, heads: Sequence[int], *, preserve_norm: bool = True) -> None:
+        super().__init__(method, preserve_norm=preserve_norm)
+        index = torch.as_tensor(heads)
+        if index.ndim != 1 or index.is_floating_point() or sorted(set(index.tolist())) != list(
+            range(int(index.max()) + 1 if len(index) else 1)
+        ):
+            raise ValueError(
+                "heads should be the number of the head of every column, with all numbers from 0 on in "
+                f"use, such as [0, 0, 1, 2]. Found {heads!r}."
+            )
+        self.n = int(index.max()) + 1
+        self.method.check_heads(self.n)
+        self.register_buffer("heads", index.long(), persistent=False)
+
+    def forward(
+        self, y: Tensor, weight: Tensor, bias: Tensor | None = None, *, observed: Tensor | None = None
+    ) -> Tensor:
+        """All columns of all heads, ``[..., *rows, P]``.
+
+        Args:
+            y: What the heads share, ``[..., *rows, h]``.
+            weight: ``[..., P, h]`` as in `torch.nn.Linear`. Its leading axes are separate problems with
+                separate solutions, such as replicas of a model; y must have the same.
+            bias: ``[..., P]``.
+            observed: Which rows each head has data for, ``[*rows, T]``.
+        """
+        if weight.shape[-2] != len(self.heads):
+            raise ValueError(
+                f"weight should have one row for each of the {len(self.heads)} columns in heads. Found "
+                f"shape {list(weight.shape)}."
+            )
+        lead = weight.shape[:-2]
+        if y.shape[: len(lead)] != lead or y.shape[-1] != weight.shape[-1] or y.ndim < len(lead) + 2:
+            raise ValueError(
+                f"y should have shape {[*lead, '*rows', weight.shape[-1]]} to fit weight "
+                f"{list(weight.shape)}. Found {list(y.shape)}."
+            )
+        if observed is not None:
+            observed = check_observed(observed, y.shape[:-1], self.n).flatten(len(lead), -2)
+        flat = y.flatten(len(lead), -2)
+        eta = _LinearHeads.apply(flat, weight, bias, observed, self)
+        return eta.unflatten(-2, y.shape[len(lead) : -1])
+
+    def extra_repr(self) -> str:
+        return f"heads={self.n}, columns={len(self.heads)}, {super().extra_repr()}"
+
+    def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
+        h, weight = tensors
+        return LinearHeads(h, weight, likes[0], self.heads, self.n, mask)
+
+
+class _LinearHeads(torch.autograd.Function):
+    """A linear layer whose gradient with respect to its input is the impartial sum."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, y: Tensor, weight: Tensor, bias: Tensor | None, observed: Tensor | None, block: LinearBlock
+    ) -> Tensor:
+        ctx.block, ctx.observed, ctx.has_bias = block, observed, bias is not None
+        ctx.save_for_backward(y, weight)
+        if weight.ndim == 2:
+            return F.linear(y, weight, bias)
+        eta = y @ weight.mT
+        return eta if bias is None else eta + bias.unsqueeze(-2)
+
+    @staticmethod
+    def backward(ctx: Any, *incoming: Tensor) -> Any:
+        y, weight = check_fresh(ctx)
+        (h,) = incoming
+        needs_y, needs_weight, needs_bias, *_ = ctx.needs_input_grad
+        total = None
+        if needs_y:
+            total = ctx.block._backward([h, weight], [y], ctx.observed)[0]
+        weight_gradient = (h.mT @ y.to(h.dtype)).to(weight.dtype) if needs_weight else None
+        bias_gradient = h.sum(-2).to(weight.dtype) if needs_bias else None
+        results = [r for r in (total, weight_gradient, bias_gradient) if r is not None]
+        guarded = iter(once(results, [h]))
+        return *(
+            None if r is None else next(guarded) for r in (total, weight_gradient, bias_gradient)
+        ), None, None
+
+
+class LinearHeads(Source):
+    """Gradients g_d = h_d W_d of linear heads, known by h ``[..., rows, P]`` and W ``[..., P, h]``."""
+
+    def __init__(
+        self,
+        h: Tensor,
+        weight: Tensor,
+        y: Tensor,
+        heads: Tensor,
+        n: int,
+        observed: Tensor | None,
+    ) -> None:
+        dtype = compute_dtype(h)
+        self._h, self._weight, self._y = h.to(dtype), weight.to(dtype), y
+        self._heads, self._n = heads, n
+        self._member = F.one_hot(heads, n).to(dtype)  # [P, T]
+        self._observed = None if observed is None else observed.to(dtype)
+        self._gram: Tensor | None = None
+        self._comparison: Tensor | None = None
+
+    @property
+    def spread(self) -> bool:  # type: ignore[override]
+        return processes() > 1
+
+    def gram(self) -> Tensor:
+        if self._gram is None:
+            self._gram = sum_over_ranks(self._products(self._h))
+        return self._gram
+
+    def comparison(self) -> Tensor:
+        if self._observed is None:
+            return self.gram()
+        if self._comparison is None:
+            seen = self._products(self._h * self._observed[..., self._heads])
+            self._comparison = mean_over_common_rows(seen, self._observed)
+        return self._comparison
+
+    def votes(self) -> Tensor:
+        signed = self._h.mT @ self._y.sign().to(self._h.dtype)  # [..., P, h]
+        return sum_over_ranks(self._member.mT @ (signed * self._weight))
+
+    def combine(self, weights: Tensor) -> list[Tensor]:
+        return [((self._h * weights[..., None, self._heads]) @ self._weight).to(self._y.dtype)]
+
+    def combine_features(self, multipliers: Tensor) -> Tensor:
+        return (self._h @ (self._weight * multipliers[..., self._heads, :])).flatten(-2)
+
+    def stacked(self) -> Tensor:
+        per_head = self._h.unsqueeze(-3) * self._member.mT.unsqueeze(-2)  # [..., T, rows, P]
+        return (per_head @ self._weight.unsqueeze(-3)).flatten(-2)
+
+    def restore(self, vector: Tensor) -> list[Tensor]:
+        return [vector.reshape(self._y.shape).to(self._y.dtype)]
+
+    def _products(self, h: Tensor) -> Tensor:
+        pairs = (h.mT @ h) * (self._weight @ self._weight.mT)  # [..., P, P]
+        return self._member.mT @ pairs @ self._member

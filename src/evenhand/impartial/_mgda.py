@@ -1,0 +1,31 @@
+"""The shortest vector among the convex combinations of the gradients."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ._method import Scaling
+from ._solvers import correlation, solve_complementarity
+
+
+class MGDA(Scaling):
+    r"""The convex combination of least norm, a direction in which no head gets worse.
+
+    .. math:: w = \arg\min_w \|\textstyle\sum_t w_t g_t\|^2 \quad \text{with } w \ge 0, \sum_t w_t = 1
+
+    Solved exactly. At the features of a block this is the paper's MGDA-UB. The smallest gradients
+    get the largest weights, so one head that has converged can hold back all others; chosen alone,
+    MGDA is often worse than plain training.
+
+    Sener and Koltun, "Multi-Task Learning as Multi-Objective Optimization", NeurIPS 2018;
+    Désidéri, "Multiple-gradient descent algorithm", 2012.
+    """
+
+    def weights(self, gram: Tensor, /) -> Tensor:
+        r = correlation(gram)
+        # The KKT conditions G w >= c, w >= 0, w (G w - c) = 0, in u = S w, for the common value c = 1
+        inverse = r.inverse_norms()
+        u = solve_complementarity(r.matrix, inverse, r.ridge)
+        w = u * inverse
+        total = w.sum(-1, keepdim=True)
+        return (w / total.where(r.active.any(-1, keepdim=True), 1.0)).to(gram.dtype)

@@ -1,0 +1,143 @@
+"""The impartiality block whose input is the parameters of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from ._block import check_number
+from ._distributed import processes, sum_over_ranks
+from ._gradients import Matrix, Source, compute_dtype
+from ._method import Method
+from ._settlement import Settlement, check_fresh, once
+
+
+class ParameterBlock(Settlement):
+    """The impartiality block for a module that several heads use: its input is the parameters.
+
+    `block(n)` gives n callables, each of them the module with the same parameters. After ``backward`` the
+    impartial sum of the n gradients is in the parameters' ``.grad``. This is what the paper does to
+    decoders that must serve the latent samples of every expert (decoder expert-impartiality).
+
+    The module is not copied and stays as it was: it belongs to the model that holds it, so the block does
+    not register it, and its buffers (BatchNorm's statistics) are updated by each of the n calls.
+
+    Args:
+        module: Any module.
+        method: The method that settles the conflict among its n uses.
+        preserve_norm: Whether the sum is rescaled to the length of the plain sum.
+
+    Example:
+        >>> from evenhand.impartial import MGDA, ParameterBlock
+        >>> decoder = torch.nn.Linear(2, 1)
+        >>> first, second = ParameterBlock(decoder, MGDA())(2)
+        >>> (first(torch.randn(4, 2)) - second(torch.randn(4, 2))).square().sum().backward()
+        >>> decoder.weight.grad.shape
+        torch.Size([1, 2])
+    """
+
+    def __init__(self, module: nn.Module, method: Method, *, preserve_norm: bool = True) -> None:
+        super().__init__(method, preserve_norm=preserve_norm)
+        if not isinstance(module, nn.Module):
+            raise ValueError(f"module should be a torch.nn.Module. Found {module!r}.")
+        self._shared = (module,)  # in a tuple, so that it is not registered a second time
+
+    def forward(self, n: int) -> list[Callable[..., Any]]:
+        """The module n times, as callables that all use the same parameters."""
+        check_number(n)
+        self.method.check_heads(n)
+        (module,) = self._shared
+        trained = {name: p for name, p in module.named_parameters() if p.requires_grad}
+        if not trained or not torch.is_grad_enabled():
+            return [module] * n
+        sentinel = next(iter(trained.values())).new_empty(0)
+        aliases = _Aliases.apply(sentinel, n, self, *trained.values())
+        return [
+            _View(module, dict(zip(trained, aliases[head::n], strict=True))) for head in range(n)
+        ]
+
+    def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
+        return Parameters(tensors, likes)
+
+
+class _View:
+    """A module that is called with aliases of its own parameters."""
+
+    def __init__(self, module: nn.Module, aliases: dict[str, Tensor]) -> None:
+        self._module = module
+        self._aliases = aliases
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return functional_call(self._module, self._aliases, args, kwargs)
+
+
+class _Aliases(torch.autograd.Function):
+    """n aliases of every parameter forward, the impartial sum of their gradients backward."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, sentinel: Tensor, n: int, block: ParameterBlock, *parameters: Tensor
+    ) -> tuple[Tensor, ...]:
+        ctx.block, ctx.n = block, n
+        ctx.save_for_backward(sentinel, *parameters)
+        ctx.set_materialize_grads(False)
+        return tuple(p.view_as(p) for p in parameters for _ in range(n))
+
+    @staticmethod
+    def backward(ctx: Any, *incoming: Tensor | None) -> Any:
+        _, *parameters = check_fresh(ctx)
+        gradients = [
+            torch.zeros_like(p) if g is None else g  # a use that did not reach this parameter
+            for i, p in enumerate(parameters)
+            for g in incoming[i * ctx.n : (i + 1) * ctx.n]
+        ]
+        totals = ctx.block._backward(gradients, parameters, None)
+        present = [g for g in incoming if g is not None]
+        return None, None, None, *once(totals, present)
+
+
+class Parameters(Source):
+    """Gradients of several tensors, T for each: their inner products add up tensor by tensor.
+
+    Every process has gradients of the same parameters, so they are averaged over the processes first.
+    """
+
+    def __init__(self, gradients: Sequence[Tensor], parameters: Sequence[Tensor]) -> None:
+        self._parameters = parameters
+        heads = len(gradients) // len(parameters)
+        self._stacks = [
+            _mean_over_ranks(torch.stack([g.to(compute_dtype(g)) for g in gradients[i : i + heads]]))
+            for i in range(0, len(gradients), heads)
+        ]
+        self._gram: Tensor | None = None
+
+    def gram(self) -> Tensor:
+        if self._gram is None:
+            flat = (stack.flatten(1) for stack in self._stacks)
+            self._gram = sum((f @ f.mT for f in flat), start=self._stacks[0].new_zeros(()))
+        return self._gram
+
+    def votes(self) -> Tensor:
+        return self.stacked()
+
+    def combine(self, weights: Tensor) -> list[Tensor]:
+        sums = (torch.tensordot(weights.to(s.dtype), s, dims=1) for s in self._stacks)
+        return [s.to(p.dtype) for s, p in zip(sums, self._parameters, strict=True)]
+
+    def combine_features(self, multipliers: Tensor) -> Tensor:
+        return Matrix(self.stacked()).combine_features(multipliers)
+
+    def stacked(self) -> Tensor:
+        return torch.cat([stack.flatten(1) for stack in self._stacks], dim=1)
+
+    def restore(self, vector: Tensor) -> list[Tensor]:
+        parts = vector.split([p.numel() for p in self._parameters])
+        return [v.reshape(p.shape).to(p.dtype) for v, p in zip(parts, self._parameters, strict=True)]
+
+
+def _mean_over_ranks(tensor: Tensor) -> Tensor:
+    return sum_over_ranks(tensor) / processes() if processes() > 1 else tensor

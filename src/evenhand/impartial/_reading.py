@@ -1,0 +1,52 @@
+"""What the last backward pass through a block looked like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The conflict at a block in one backward pass; T heads, ``...`` empty unless per sample.
+
+    Attributes:
+        gram: Inner products of the heads' gradients, ``[..., T, T]``.
+        weights: How much of each gradient is in the sum that went on, ``[..., T]``.
+    """
+
+    gram: Tensor
+    weights: Tensor
+
+    @property
+    def norms(self) -> Tensor:
+        """The norm of every head's gradient, ``[..., T]``."""
+        return self.gram.diagonal(dim1=-2, dim2=-1).sqrt()
+
+    @property
+    def cosines(self) -> Tensor:
+        """The cosine between any two gradients, ``[..., T, T]``; 0 for a head without gradient."""
+        norms = self.norms
+        products = norms.unsqueeze(-1) * norms.unsqueeze(-2)
+        return torch.where(products == 0, 0.0, self.gram / products).clamp(-1, 1)
+
+    @property
+    def shares(self) -> Tensor:
+        """Every head's part of the gradient, ``[..., T]``, |w_t| |g_t| in proportion to their sum."""
+        parts = self.weights.abs() * self.norms
+        total = parts.sum(-1, keepdim=True)
+        return torch.where(total == 0, 0.0, parts / total)
+
+    @property
+    def agreement(self) -> Tensor:
+        """The cosine between every head's gradient and the weighted sum, ``[..., T]``.
+
+        A negative one means that the step makes this head worse.
+        """
+        weights = self.weights.to(self.gram.dtype)
+        products = (self.gram @ weights.unsqueeze(-1)).squeeze(-1)
+        length = (weights * products).sum(-1, keepdim=True).clamp(min=0).sqrt()
+        scale = self.norms * length
+        return torch.where(scale == 0, 0.0, products / scale).clamp(-1, 1)

@@ -1,0 +1,186 @@
+"""What the blocks share: in their backward pass T gradients meet and a method settles the conflict."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ._gradients import Gradients, Source
+from ._method import Method
+from ._reading import Reading
+
+
+class Settlement(nn.Module, ABC):
+    """A module in whose backward pass T gradients meet; the parent of the blocks.
+
+    Args:
+        method: The method that settles the conflict.
+        preserve_norm: Whether the result is rescaled to the length of the plain sum of the gradients,
+            so that the method decides on the direction alone.
+    """
+
+    def __init__(self, method: Method, *, preserve_norm: bool = True) -> None:
+        super().__init__()
+        if not isinstance(method, Method):
+            raise ValueError(
+                f"method should be a method of evenhand.impartial such as IMTLG(). Found {method!r}."
+            )
+        self.method = method
+        self.preserve_norm = preserve_norm
+        self._last: Reading | None = None
+        self._enter()
+
+    @property
+    def last(self) -> Reading:
+        """Norms, cosines, weights and shares of the last backward pass through this block."""
+        if self._last is None:
+            raise RuntimeError(
+                f"No backward pass has gone through this {type(self).__name__} yet: read it after "
+                "loss.backward()."
+            )
+        return self._last
+
+    def extra_repr(self) -> str:
+        return f"preserve_norm={self.preserve_norm}"
+
+    @abstractmethod
+    def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
+        """The gradients that meet, from the tensors of a backward pass."""
+
+    def _settle(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
+        """The global step of Algorithm 1: f_psi on the T gradients, then their sum."""
+        with torch.no_grad(), exact_products(tensors[0].device.type):
+            source = self._source(tensors, likes, mask)
+            if _neutral:
+                return Gradients(source).total()[0]
+            gram = source.gram()
+            if torch.is_anomaly_enabled():
+                _check_finite(gram, type(self).__name__)
+            settled = self.method.settle(Gradients(source))
+            plain = gram.double().sum((-2, -1)) if self.preserve_norm else None
+            total, weights = settled.total(squared_length=plain)
+            self._last = Reading(gram, weights)
+        return total
+
+    def _backward(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
+        if torch.compiler.is_compiling():
+            return torch.ops.evenhand.settle(self._ticket, tensors, likes, mask)
+        return self._settle(tensors, likes, mask)
+
+    # A compiled graph cannot hold a Python object, but it can hold the number of one.
+
+    def _enter(self) -> None:
+        self._ticket = next(_tickets)
+        _blocks[self._ticket] = self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._enter()  # a copy is a block of its own
+
+
+_tickets = itertools.count()
+_blocks: weakref.WeakValueDictionary[int, Settlement] = weakref.WeakValueDictionary()
+
+
+@torch.library.custom_op("evenhand::settle", mutates_args=())
+def _settle_compiled(
+    ticket: int, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None
+) -> list[Tensor]:
+    """One opaque call in a compiled graph: a method may draw random numbers and keep a state."""
+    return _blocks[ticket]._settle(tensors, likes, mask)
+
+
+@_settle_compiled.register_fake
+def _(ticket: int, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
+    return [torch.empty_like(like, memory_format=torch.contiguous_format) for like in likes]
+
+
+_neutral = False
+
+
+@contextmanager
+def neutral_blocks() -> Iterator[None]:
+    """Within it all blocks add up their gradients and remember nothing."""
+    # A module variable, because autograd runs backward passes on threads of its own.
+    global _neutral
+    before, _neutral = _neutral, True
+    try:
+        yield
+    finally:
+        _neutral = before
+
+
+@contextmanager
+def exact_products(device: str) -> Iterator[None]:
+    """Within it matrix products of float32 numbers are float32 products: no autocast, no TF32."""
+    matmul = torch.backends.cuda.matmul
+    tf32 = device == "cuda" and matmul.allow_tf32
+    if tf32:
+        matmul.allow_tf32 = False
+    try:
+        if torch.is_autocast_enabled(device):
+            with torch.autocast(device, enabled=False):
+                yield
+        else:
+            yield
+    finally:
+        if tf32:
+            matmul.allow_tf32 = True
+
+
+def _check_finite(gram: Tensor, block: str) -> None:
+    """Under torch's anomaly detection, name the heads whose gradients are not finite."""
+    norms = gram.diagonal(dim1=-2, dim2=-1)
+    broken = (~norms.isfinite()).reshape(-1, norms.shape[-1]).any(0).nonzero().flatten().tolist()
+    if broken:
+        raise FloatingPointError(
+            f"The gradient of head {', '.join(map(str, broken))} at this {block} is NaN or infinite; "
+            "look for its cause in the loss of that head."
+        )
+
+
+class NotTwice(torch.autograd.Function):
+    """Identity whose derivative does not exist: what a method does is not differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple(tensor.view_as(tensor) for tensor in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError(
+            "An impartiality block cannot be differentiated twice: its backward pass is a decision of "
+            "a method, not the derivative of a function. Compute second derivatives without the block."
+        )
+
+
+def once(results: list[Tensor], incoming: Sequence[Tensor]) -> list[Tensor]:
+    """Results of a backward pass that complain when they are differentiated again."""
+    if not (torch.is_grad_enabled() and any(t.requires_grad for t in incoming)):
+        return results
+    ticket = torch.zeros((), requires_grad=True)
+    return list(NotTwice.apply(*results, ticket)[:-1])
+
+
+STALE = (
+    "A view from an earlier step was used again: its part of the graph has been freed. Call the block "
+    "anew in every forward pass, and add the losses of all heads before one backward()."
+)
+
+
+def check_fresh(ctx: Any) -> tuple[Tensor, ...]:
+    """What was saved for this backward pass, or an error that names the mistake."""
+    try:
+        return ctx.saved_tensors
+    except RuntimeError as error:
+        raise RuntimeError(STALE) from error

@@ -1,0 +1,32 @@
+"""Every gradient projected so that it opposes no other one."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ._method import Mixing
+from ._solvers import correlation, solve_complementarity
+
+
+class UPGrad(Mixing):
+    r"""Project every gradient onto the cone of directions that oppose none of them.
+
+    .. math:: \tilde g_t = \arg\min_{d} \|d - g_t\|^2
+              \quad \text{with } \langle d, g_s \rangle \ge 0 \text{ for all } s
+
+    Unlike PCGrad the projections are orthogonal ones onto the whole cone, so no order matters and the
+    sum conflicts with no head. The T quadratic programs are solved together, exactly.
+
+    Quinton and Rey, "Jacobian Descent for Multi-Objective Optimization", 2024.
+    """
+
+    def mixing(self, gram: Tensor, /) -> Tensor:
+        r = correlation(gram)
+        # d = g_t + sum_s x_s g_s with x >= 0 and R x + R_t >= 0, for every t at once
+        matrix = r.matrix.unsqueeze(-3).expand(*r.matrix.shape[:-2], *[r.matrix.shape[-1]] * 3)
+        x = solve_complementarity(matrix, -r.matrix, r.ridge)
+        inverse = torch.where(r.active, 1 / r.norms, 0.0)
+        added = x * r.norms.unsqueeze(-1) * inverse.unsqueeze(-2)
+        identity = torch.eye(gram.shape[-1], dtype=added.dtype, device=added.device)
+        return (identity + added).to(gram.dtype)
