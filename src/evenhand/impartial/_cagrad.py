@@ -6,15 +6,7 @@ import torch
 from torch import Tensor
 
 from ._method import Mixing
-from ._solvers import (
-    Correlation,
-    Pivoting,
-    correlation,
-    may_stop_early,
-    pivot_bound,
-    rounding,
-    solve_on_face,
-)
+from ._solvers import Correlation, correlation, may_stop_early, solve_on_face
 
 
 class CAGrad(Mixing):
@@ -53,41 +45,48 @@ class CAGrad(Mixing):
 
 
 def _pull(r: Correlation, number: Tensor, c: float) -> Tensor:
-    r"""The vector :math:`\lambda w`, in units where the mean gradient is one long.
-
-    With v = lambda S w the conditions of the optimum are those of a complementarity problem,
-    v >= 0, R v + q - y a >= 0, and v'Rv = k^2 fixes the common value y of <g_t, d>.
-    On a face both are linear in y, and y is the root of a quadratic.
-    """
+    r"""The vector :math:`\lambda w` that is added to the mean gradient."""
     projections = (r.matrix @ r.norms.unsqueeze(-1)).squeeze(-1)  # <g_t, T g_0> / |g_t|
     length = (r.norms * projections).sum(-1, keepdim=True).clamp(min=0).sqrt()  # |T g_0|
-    reach = r.norms.sum(-1, keepdim=True)
-    exists = length > reach * (r.ridge**0.5)  # no mean gradient, no ball around it
+    exists = length > r.norms.sum(-1, keepdim=True) * r.ridge**0.5  # no mean, no ball around it
     q = projections / length.where(exists, 1.0)
+    v = _best_in_ball(r, q, c) if c > 0 else torch.zeros_like(q)
+    inverse = torch.where(r.active, 1 / r.norms, 0.0)
+    return torch.where(exists, v * (length / number) * inverse, 0.0)
+
+
+def _best_in_ball(r: Correlation, q: Tensor, k: float) -> Tensor:
+    r"""Solve in units where the mean gradient is one long, with :math:`v = \lambda S w`.
+
+    The optimum satisfies v >= 0, R v + q - y a >= 0, complementary, with a = 1 / norms, y the common value
+    of <g_t, d> and v'Rv = k^2. From the y at which v = 0 the solution is followed as y grows: between the
+    points where an unknown becomes free or zero it is linear in y, v = y u - p, and the y that fulfils
+    v'Rv = k^2 is the root of a quadratic. Where gradients cancel, y cannot grow further and the ball is
+    larger than need be.
+    """
     a = r.inverse_norms()
-    v = _best_in_ball(r, q, a, c) if c > 0 else torch.zeros_like(q)
-    return torch.where(exists, v * (length / number) * _inverse(r), 0.0)
-
-
-def _inverse(r: Correlation) -> Tensor:
-    return torch.where(r.active, 1 / r.norms, 0.0)
-
-
-def _best_in_ball(r: Correlation, q: Tensor, a: Tensor, k: float) -> Tensor:
-    pivoting = Pivoting(r.active)
     both = torch.stack([a, q], -1)
+    index = torch.arange(q.shape[-1], device=q.device)
+    start = torch.where(r.active, q / a.where(r.active, 1.0), torch.inf)
+    face = moved = r.active & (index == start.argmin(-1, keepdim=True))
     v = torch.zeros_like(q)
-    for _ in range(pivot_bound(q)):
-        face = pivoting.face
-        u, p = solve_on_face(r.matrix, both, face, r.ridge).unbind(-1)
+    done = torch.zeros_like(face[..., :1])
+    for _ in range(10 * len(index) if may_stop_early(q) else 2 * len(index)):
+        solution = solve_on_face(r.matrix, both, face, r.ridge)
+        (u, p), (ru, rp) = solution.unbind(-1), (r.matrix @ solution).unbind(-1)
         aa, ap, pp = (a * u).sum(-1, True), (a * p).sum(-1, True), (q * p).sum(-1, True)
         root = (ap.square() - aa * (pp - k * k)).clamp(min=0).sqrt()
-        y = (ap + root) / aa.where(aa > 0, 1.0)
-        v = y * u - p
-        slack = (r.matrix @ v.unsqueeze(-1)).squeeze(-1) + q - y * a
-        tolerance = rounding(v, q)
-        wrong = torch.where(face, v < -tolerance, (slack < -tolerance) & r.active)
-        if may_stop_early(q) and not wrong.any():
+        end = (ap + root) / aa.where(aa > 0, 1.0)
+        # an unknown becomes zero where v_t = y u_t - p_t falls to 0, and free where its slack does
+        falls = torch.where(face, u < 0, (ru < a) & r.active) & ~moved
+        zero = torch.where(face, p, q - rp) / torch.where(face, u, a - ru).where(falls, 1.0)
+        events = torch.where(falls, zero, torch.inf)
+        first = events.amin(-1, keepdim=True)
+        done = done | (aa < 4 * r.ridge * u.abs().sum(-1, True).square())  # gradients on the face cancel
+        v = torch.where(done, v, torch.minimum(end, first) * u - p)
+        done = done | (end <= first)
+        if may_stop_early(q) and done.all():
             break
-        pivoting.update(wrong)
+        moved = (index == events.argmin(-1, keepdim=True)) & ~done
+        face = face ^ moved
     return v.clamp(min=0)

@@ -69,55 +69,72 @@ def solve_on_face(matrix: Tensor, right: Tensor, face: Tensor, ridge: float) -> 
     return solve_positive(reduced, right * inside.unsqueeze(-1))
 
 
-class Pivoting:
-    """Block principal pivoting: which unknowns are zero at the solution of a complementarity problem.
-
-    All wrong unknowns change sides at once while that helps, and only the last of them when it has
-    not helped for a while, which ends always (Kim and Park, 2011; Murty, 1974).
-    """
-
-    PATIENCE = 3
-
-    def __init__(self, face: Tensor) -> None:
-        self.face = face
-        count = face.shape[-1]
-        self._fewest = torch.full_like(face[..., :1], count + 1, dtype=torch.long)
-        self._patience = torch.full_like(self._fewest, self.PATIENCE)
-        self._index = torch.arange(count, device=face.device)
-
-    def update(self, wrong: Tensor) -> None:
-        """Move unknowns that are on the wrong side."""
-        number = wrong.sum(-1, keepdim=True)
-        helped = number < self._fewest
-        self._fewest = torch.minimum(number, self._fewest)
-        self._patience = torch.where(helped, self.PATIENCE, self._patience - 1)
-        last = wrong & (self._index == (self._index * wrong).amax(-1, keepdim=True))
-        self.face = self.face ^ torch.where(self._patience >= 0, wrong, last)
-
-
 def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float) -> Tensor:
     """Find x >= 0 with R x - b >= 0 and x (R x - b) = 0, for R ``[..., T, T]`` and b ``[..., T]``.
 
-    It is the solution of min x'Rx / 2 - b'x over x >= 0.
+    It is the minimum of x'Rx / 2 - b'x over x >= 0. Which unknowns are zero is found by pivoting, in a few
+    rounds as a rule; where gradients are linearly dependent a descent finishes the work.
     """
-    pivoting = Pivoting(right > 0)
+    x, solved = _pivot(matrix, right, ridge)
+    return x if solved else _descend(matrix, right, x, ridge)
+
+
+PIVOTS = 12  # random problems of 50 heads need at most 8
+PATIENCE = 3
+
+
+def _pivot(matrix: Tensor, right: Tensor, ridge: float) -> tuple[Tensor, bool]:
+    """Block principal pivoting (Júdice and Pires, 1994): the last try, and whether all is known solved.
+
+    All unknowns on the wrong side change sides at once while that helps, and only the last of them when it
+    has not helped for a while.
+    """
+    face = right > 0  # the unknowns that are not fixed at zero
+    fewest = torch.full_like(right[..., :1], right.shape[-1] + 1, dtype=torch.long)
+    patience = torch.full_like(fewest, PATIENCE)
+    index = torch.arange(right.shape[-1], device=right.device)
     x = torch.zeros_like(right)
-    for _ in range(pivot_bound(right)):
-        face = pivoting.face
+    for _ in range(PIVOTS):
         x = solve_on_face(matrix, right.unsqueeze(-1), face, ridge).squeeze(-1)
         slack = (matrix @ x.unsqueeze(-1)).squeeze(-1) - right
-        tolerance = rounding(x, right)
-        wrong = torch.where(face, x < -tolerance, slack < -tolerance)
+        wrong = torch.where(face, x, slack) < -rounding(x, right)
         if may_stop_early(right) and not wrong.any():
+            return x.clamp(min=0), True
+        number = wrong.sum(-1, keepdim=True)
+        patience = torch.where(number < fewest, PATIENCE, patience - 1)
+        fewest = torch.minimum(number, fewest)
+        last = wrong & (index == (index * wrong).amax(-1, keepdim=True))
+        face = face ^ torch.where(patience >= 0, wrong, last)
+    return x.clamp(min=0), False
+
+
+def _descend(matrix: Tensor, right: Tensor, x: Tensor, ridge: float) -> Tensor:
+    """The active-set method of Lawson and Hanson (1974), from a feasible start: it cannot cycle.
+
+    A step goes to the minimum on the face, or as far as x stays >= 0, and the unknown that got in the way
+    is fixed at zero; at the minimum the unknown with the steepest descent is set free.
+    """
+    face = x > 0
+    size = right.shape[-1]
+    index = torch.arange(size, device=right.device)
+    for _ in range(10 * size if may_stop_early(right) else 2 * size):
+        target = solve_on_face(matrix, right.unsqueeze(-1), face, ridge).squeeze(-1)
+        tolerance = rounding(target, right)
+        blocking = face & (target <= 0)
+        room = torch.where(blocking, x / (x - target).clamp(min=tolerance / size), 1.0)
+        step = room.amin(-1, keepdim=True).clamp(max=1)
+        x = torch.where(face, x + step * (target - x), 0.0).clamp(min=0)
+        stopped = blocking & (room <= step)
+        slack = (matrix @ x.unsqueeze(-1)).squeeze(-1) - right
+        falling = ~face & (slack < -tolerance)
+        steepest = falling & (index == torch.where(falling, slack, torch.inf).argmin(-1, keepdim=True))
+        at_minimum = ~blocking.any(-1, keepdim=True)
+        moves = torch.where(at_minimum, steepest, stopped)
+        if may_stop_early(right) and not moves.any():
             break
-        pivoting.update(wrong)
-    return x.clamp(min=0)
-
-
-def pivot_bound(problem: Tensor) -> int:
-    """Rounds of pivoting. Random problems of 50 heads need at most 8, so a host that cannot look
-    stops at a fixed number; a host that can look goes on as long as it takes."""
-    return 20 * problem.shape[-1] if may_stop_early(problem) else 24
+        face = face ^ moves
+        x = torch.where(face, x, 0.0)
+    return x
 
 
 def rounding(*vectors: Tensor) -> Tensor:
