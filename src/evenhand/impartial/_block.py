@@ -70,8 +70,10 @@ class Block(Settlement):
         rows = y.shape[: max(y.ndim - self.feature_axes, 0)]
         if observed is not None:
             observed = check_observed(observed, rows, n)
-        saved = y if self.method.uses_input else y.detach().new_empty(0)
-        return _Views.apply(y, saved.detach(), observed, n, self)
+        if not (torch.is_grad_enabled() and y.requires_grad):
+            return tuple(y.detach() for _ in range(n))
+        saved = y.detach() if self.method.uses_input else y.detach().new_empty(0)
+        return _Views.apply(y, saved, observed, n, self)
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, per_sample={self.per_sample}, feature_axes={self.feature_axes}"

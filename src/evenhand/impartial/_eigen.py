@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ._solvers import may_stop_early, solve_dtype
+from ._solvers import may_stop_early, solve_dtype, solve_positive
 
 SWEEPS = 10
 
@@ -21,6 +21,21 @@ def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
         values, vectors = torch.linalg.eigh(torch.nan_to_num(matrix))
         return values.where(matrix.isfinite().all(-1).all(-1, keepdim=True), torch.nan), vectors
     return jacobi(matrix)
+
+
+def solve_least_norm(matrix: Tensor, right: Tensor, noise: float) -> Tensor:
+    """The solution of least norm of R x = b for positive semidefinite R, with eigenvalues up to noise as 0.
+
+    Where eigenvalues are dear, Tikhonov's (R R + t I) x = R b stands in: the same for R of full rank, and
+    bounded for any other.
+    """
+    if may_stop_early(matrix):
+        values, vectors = eigh(matrix)
+        inverse = torch.where(values > noise, 1 / values, 0.0)
+        return (vectors @ (inverse.unsqueeze(-1) * (vectors.mT @ right.unsqueeze(-1)))).squeeze(-1)
+    touch = max(noise**2, 4 * matrix.shape[-1] ** 2 * torch.finfo(matrix.dtype).eps)
+    squared = matrix @ matrix + torch.diag_embed(torch.full_like(right, touch))
+    return solve_positive(squared, matrix @ right.unsqueeze(-1)).squeeze(-1)
 
 
 def jacobi(matrix: Tensor) -> tuple[Tensor, Tensor]:

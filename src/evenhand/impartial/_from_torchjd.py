@@ -33,7 +33,7 @@ class FromTorchJD(Scaling):
                 "weighting should be a TorchJD weighting such as "
                 f"torchjd.aggregation.UPGradWeighting(). Found {weighting!r}."
             )
-        if type(weighting).__module__.startswith("torchjd") and hasattr(weighting, "weighting"):
+        if any(base.__name__ == "Aggregator" for base in type(weighting).__mro__):
             raise ValueError(
                 f"weighting should map a Gram matrix to weights. Found the aggregator {weighting!r}; "
                 "pass its weighting, such as UPGradWeighting() for UPGrad()."

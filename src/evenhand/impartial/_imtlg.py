@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ._eigen import solve_least_norm
 from ._method import Scaling
-from ._solvers import correlation, solve_positive
+from ._solvers import correlation
 
 
 class IMTLG(Scaling):
@@ -25,11 +26,8 @@ class IMTLG(Scaling):
 
     def weights(self, gram: Tensor, /) -> Tensor:
         r = correlation(gram)
-        active = r.active.to(r.matrix.dtype)
-        # least squares with a touch of Tikhonov: (R R + t I) beta = R 1 is R^+ 1 for singular R too
-        squared = r.matrix @ r.matrix
-        squared = squared + torch.diag_embed(torch.full_like(r.norms, r.ridge**2))
-        beta = solve_positive(squared, r.matrix @ active.unsqueeze(-1)).squeeze(-1)
+        ones = r.active.to(r.matrix.dtype)
+        beta = solve_least_norm(r.matrix, ones, r.ridge)
         w = beta * r.inverse_norms()
         total = w.sum(-1, keepdim=True)
         # opposite gradients: R 1 = 0, nothing has equal projections, and there is nothing to normalise

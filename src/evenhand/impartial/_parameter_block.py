@@ -136,7 +136,8 @@ class Parameters(Source):
 
     def restore(self, vector: Tensor) -> list[Tensor]:
         parts = vector.split([p.numel() for p in self._parameters])
-        return [v.reshape(p.shape).to(p.dtype) for v, p in zip(parts, self._parameters, strict=True)]
+        pairs = zip(parts, self._parameters, strict=True)
+        return [v.reshape(p.shape).to(p.dtype, copy=True) for v, p in pairs]
 
 
 def _mean_over_ranks(tensor: Tensor) -> Tensor:

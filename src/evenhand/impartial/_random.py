@@ -11,7 +11,7 @@ from ._distributed import same_on_all_ranks
 
 
 def uniform(shape: Sequence[int], like: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Uniform numbers in [0, 1) on the device and of the type of a tensor."""
+    """Uniform numbers in [0, 1) on the device of a tensor, the same ones for every type of it."""
     device = like.device if generator is None else generator.device
-    numbers = torch.rand(tuple(shape), generator=generator, device=device, dtype=like.dtype)
-    return same_on_all_ranks(numbers.to(like.device))
+    numbers = torch.rand(tuple(shape), generator=generator, device=device, dtype=torch.float32)
+    return same_on_all_ranks(numbers.to(like.device)).to(like.dtype)

@@ -1,0 +1,17 @@
+"""Every test starts from the same seed, in double precision."""
+
+import pytest
+import torch
+from hypothesis import settings
+
+settings.register_profile("evenhand", deadline=None, derandomize=True, max_examples=40)
+settings.load_profile("evenhand")
+
+
+@pytest.fixture(autouse=True)
+def _seed_and_dtype(request):
+    if request.node.nodeid.startswith("tests/"):
+        torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    yield
+    torch.set_default_dtype(torch.float32)
