@@ -412,9 +412,9 @@ def test_changing_a_view_in_place_is_an_error():
 def test_state_and_device_travel_with_the_model():
     model = MultiHead(GradNorm())
     model(X).backward()
-    assert "block.method.logits" in model.state_dict()
+    assert "block.method.state" in model.state_dict()
     model.float()
-    assert model.block.method.logits.dtype == torch.float32
+    assert model.block.method.state.dtype == torch.float32
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])

@@ -109,8 +109,9 @@ def test_two_processes_are_one(two_processes, name, kind):
 def test_local_decisions_would_differ():
     """What the test above is worth: settled apart, the halves do not add up to the whole."""
     torch.set_default_dtype(torch.float32)
-    halves = [gradients(Model("mgda", "features"), half) for half in data().split(6)]
-    whole = gradients(Model("mgda", "features"), data())
+    encoder = slice(0, 48)
+    halves = [gradients(Model("imtlg", "features"), half)[encoder] for half in data().split(6)]
+    whole = gradients(Model("imtlg", "features"), data())[encoder]
     assert (sum(halves) / 2 - whole).norm() > 1e-2 * whole.norm()
 
 

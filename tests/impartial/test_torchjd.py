@@ -18,7 +18,9 @@ def ones(rows):
 
 @given(rows=full_rank())
 def test_imtlg(rows):
-    assert_close(IMTLG()(rows).sum(0), jd.IMTLG()(rows), 1e-6)
+    reference = jd.IMTLG()(rows)
+    sign = (rows @ reference).sign()  # all the same; where negative, the published formula is an ascent
+    assert_close(IMTLG()(rows).sum(0), reference * sign[0], 1e-6)
 
 
 @given(rows=full_rank())

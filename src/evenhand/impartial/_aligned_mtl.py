@@ -23,7 +23,7 @@ class AlignedMTL(Mixing):
     def mixing(self, gram: Tensor, /) -> Tensor:
         values, vectors = eigh(gram)
         rounding = values.amax(-1, keepdim=True) * gram.shape[-1] * torch.finfo(gram.dtype).eps
-        kept = values > rounding
+        kept = ~(values <= rounding)  # NaN is kept
         smallest = torch.where(kept, values, torch.inf).amin(-1, keepdim=True)
         stretch = torch.where(kept, smallest / values, 0.0).clamp(min=0).sqrt()
         return ((vectors * stretch.unsqueeze(-2)) @ vectors.mT).to(gram.dtype)

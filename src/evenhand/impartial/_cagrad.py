@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 from ._method import Mixing
-from ._solvers import Correlation, correlation, may_stop_early, solve_on_face
+from ._solvers import Correlation, correlation, may_look, pivot, solve_on_face, times
 
 
 class CAGrad(Mixing):
@@ -27,17 +29,17 @@ class CAGrad(Mixing):
 
     def __init__(self, c: float = 0.4) -> None:
         super().__init__()
-        if not c >= 0:
+        if not 0 <= c < math.inf:
             raise ValueError(f"c should be a number >= 0, such as 0.4. Found {c!r}.")
         self.c = c
 
     def mixing(self, gram: Tensor, /) -> Tensor:
         r = correlation(gram)
-        active = r.active.to(r.matrix.dtype)
-        number = active.sum(-1, keepdim=True).clamp(min=1)
+        number = r.active.sum(-1, keepdim=True).clamp(min=1)
         pull = _pull(r, number, self.c)
         # Every active head is worth 1 / T of the mean, and carries 1 / T of the common correction.
-        rows = torch.diag_embed(active) + active.unsqueeze(-1) * pull.unsqueeze(-2)
+        rows = r.active.unsqueeze(-1) * pull.unsqueeze(-2)
+        rows.diagonal(dim1=-2, dim2=-1).add_(r.active)
         return (rows / number.unsqueeze(-1)).to(gram.dtype)
 
     def extra_repr(self) -> str:
@@ -46,46 +48,75 @@ class CAGrad(Mixing):
 
 def _pull(r: Correlation, number: Tensor, c: float) -> Tensor:
     r"""The vector :math:`\lambda w` that is added to the mean gradient."""
-    projections = (r.matrix @ r.norms.unsqueeze(-1)).squeeze(-1)  # <g_t, T g_0> / |g_t|
+    if c == 0:
+        return torch.zeros_like(r.norms)
+    projections = times(r.matrix, r.norms)  # <g_t, T g_0> / |g_t|
     length = (r.norms * projections).sum(-1, keepdim=True).clamp(min=0).sqrt()  # |T g_0|
     exists = length > r.norms.sum(-1, keepdim=True) * r.ridge**0.5  # no mean, no ball around it
-    q = projections / length.where(exists, 1.0)
-    v = _best_in_ball(r, q, c) if c > 0 else torch.zeros_like(q)
-    inverse = torch.where(r.active, 1 / r.norms, 0.0)
-    return torch.where(exists, v * (length / number) * inverse, 0.0)
+    v = _best_in_ball(r, projections / length.where(exists, 1.0), c)
+    return v * torch.where(exists, length, 0.0) / number * r.inverse
 
 
 def _best_in_ball(r: Correlation, q: Tensor, k: float) -> Tensor:
     r"""Solve in units where the mean gradient is one long, with :math:`v = \lambda S w`.
 
     The optimum satisfies v >= 0, R v + q - y a >= 0, complementary, with a = 1 / norms, y the common value
-    of <g_t, d> and v'Rv = k^2. From the y at which v = 0 the solution is followed as y grows: between the
-    points where an unknown becomes free or zero it is linear in y, v = y u - p, and the y that fulfils
-    v'Rv = k^2 is the root of a quadratic. Where gradients cancel, y cannot grow further and the ball is
-    larger than need be.
+    of <g_t, d> and v'Rv = k^2. On a face, v = y u - p is linear in y and y is the root of a quadratic.
     """
-    a = r.inverse_norms()
-    both = torch.stack([a, q], -1)
+    a = r.relative_inverse()
+    face = Face(r, q, a, k)
+    if may_look(q):
+        v, solved = pivot(r.active > 0, face.end)
+        if solved:
+            return v
+    return _follow(r, q, a, face)
+
+
+class Face:
+    """The solution on a face: linear in y, up to the y where v'Rv = k^2."""
+
+    def __init__(self, r: Correlation, q: Tensor, a: Tensor, k: float) -> None:
+        self._r, self._q, self._a, self._k = r, q, a, k
+        self._both = torch.stack([a, q], -1)
+
+    def solve(self, face: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """u and p of v = y u - p, the y at the end, and 1 / |shortest vector in the face|^2."""
+        u, p = solve_on_face(self._r.matrix, self._both, face, self._r.ridge).unbind(-1)
+        aa, ap, pp = (a.sum(-1, keepdim=True) for a in (self._a * u, self._a * p, self._q * p))
+        root = (ap.square() - aa * (pp - self._k**2)).clamp(min=0).sqrt()
+        return u, p, (ap + root) / (aa + (aa == 0)), aa
+
+    def end(self, face: Tensor) -> tuple[Tensor, Tensor]:
+        """The solution at the end, and its slack."""
+        u, p, y, _ = self.solve(face)
+        v = y * u - p
+        return v, (times(self._r.matrix, v) + self._q - y * self._a) * self._r.active
+
+
+def _follow(r: Correlation, q: Tensor, a: Tensor, face_of: Face) -> Tensor:
+    """Follow the solution from the y at which v = 0 on, as y grows.
+
+    Along the way unknowns become free or zero, one at a time, and in between all is linear. Where gradients
+    cancel, y cannot grow further and the ball is larger than need be.
+    """
     index = torch.arange(q.shape[-1], device=q.device)
-    start = torch.where(r.active, q / a.where(r.active, 1.0), torch.inf)
-    face = moved = r.active & (index == start.argmin(-1, keepdim=True))
+    active = r.active > 0
+    start = torch.where(active, q / (a + (a == 0)), torch.inf)
+    face = moved = active & (index == start.argmin(-1, keepdim=True))
     v = torch.zeros_like(q)
     done = torch.zeros_like(face[..., :1])
-    for _ in range(10 * len(index) if may_stop_early(q) else 2 * len(index)):
-        solution = solve_on_face(r.matrix, both, face, r.ridge)
-        (u, p), (ru, rp) = solution.unbind(-1), (r.matrix @ solution).unbind(-1)
-        aa, ap, pp = (a * u).sum(-1, True), (a * p).sum(-1, True), (q * p).sum(-1, True)
-        root = (ap.square() - aa * (pp - k * k)).clamp(min=0).sqrt()
-        end = (ap + root) / aa.where(aa > 0, 1.0)
+    for _ in range(10 * len(index) if may_look(q) else 2 * len(index)):
+        u, p, end, aa = face_of.solve(face)
+        ru, rp = times(r.matrix, u), times(r.matrix, p)
         # an unknown becomes zero where v_t = y u_t - p_t falls to 0, and free where its slack does
-        falls = torch.where(face, u < 0, (ru < a) & r.active) & ~moved
+        falls = torch.where(face, u < 0, (ru < a) & active) & ~moved
         zero = torch.where(face, p, q - rp) / torch.where(face, u, a - ru).where(falls, 1.0)
         events = torch.where(falls, zero, torch.inf)
         first = events.amin(-1, keepdim=True)
         done = done | (aa < 4 * r.ridge * u.abs().sum(-1, True).square())  # gradients on the face cancel
         v = torch.where(done, v, torch.minimum(end, first) * u - p)
         done = done | (end <= first)
-        if may_stop_early(q) and done.all():
+        if may_look(q) and done.all():
             break
         moved = (index == events.argmin(-1, keepdim=True)) & ~done
         face = face ^ moved

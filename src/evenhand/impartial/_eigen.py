@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
-from ._solvers import may_stop_early, solve_dtype, solve_positive
+from ._solvers import may_look, solve_dtype, solve_positive, times
 
 SWEEPS = 10
+CLEAR_PIVOT = 1e-2  # no pivot of a matrix of full rank is near its rounding error
 
 
 def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
@@ -17,22 +20,27 @@ def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
     Jacobi's rotations run, T / 2 disjoint ones at once.
     """
     matrix = matrix.to(solve_dtype(matrix))
-    if may_stop_early(matrix):
-        values, vectors = torch.linalg.eigh(torch.nan_to_num(matrix))
-        return values.where(matrix.isfinite().all(-1).all(-1, keepdim=True), torch.nan), vectors
+    if may_look(matrix):
+        if not math.isfinite(matrix.sum().item()):  # LAPACK would refuse
+            return torch.full_like(matrix[..., 0], torch.nan), matrix
+        return torch.linalg.eigh(matrix)
     return jacobi(matrix)
 
 
 def solve_least_norm(matrix: Tensor, right: Tensor, noise: float) -> Tensor:
     """The solution of least norm of R x = b for positive semidefinite R, with eigenvalues up to noise as 0.
 
-    Where eigenvalues are dear, Tikhonov's (R R + t I) x = R b stands in: the same for R of full rank, and
-    bounded for any other.
+    Where nobody may look at the rank, Tikhonov's (R R + t I) x = R b stands in: the same for R of full rank,
+    and bounded for any other.
     """
-    if may_stop_early(matrix):
+    if may_look(matrix):
+        lower = torch.linalg.cholesky_ex(matrix)[0]
+        if lower.diagonal(dim1=-2, dim2=-1).amin() > CLEAR_PIVOT:
+            half = torch.linalg.solve_triangular(lower, right.unsqueeze(-1), upper=False)
+            return torch.linalg.solve_triangular(lower.mT, half, upper=True).squeeze(-1)
         values, vectors = eigh(matrix)
-        inverse = torch.where(values > noise, 1 / values, 0.0)
-        return (vectors @ (inverse.unsqueeze(-1) * (vectors.mT @ right.unsqueeze(-1)))).squeeze(-1)
+        inverse = (values > noise) / values.clamp(min=noise)
+        return times(vectors, inverse * times(vectors.mT, right))
     touch = max(noise**2, 4 * matrix.shape[-1] ** 2 * torch.finfo(matrix.dtype).eps)
     squared = matrix @ matrix + torch.diag_embed(torch.full_like(right, touch))
     return solve_positive(squared, matrix @ right.unsqueeze(-1)).squeeze(-1)

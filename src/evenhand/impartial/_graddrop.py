@@ -36,7 +36,7 @@ class GradDrop(Method):
         self, leak: float | Sequence[float] = 0.0, *, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
-        values = torch.as_tensor(leak, dtype=torch.float64)
+        values = torch.as_tensor(leak, dtype=torch.float32)
         if values.ndim > 1 or not ((values >= 0) & (values <= 1)).all():
             raise ValueError(
                 f"leak should be a number in [0, 1], or one such number per head. Found {leak!r}."

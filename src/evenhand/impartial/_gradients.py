@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ._distributed import sum_over_ranks
+from ._solvers import times
 
 
 class Source(ABC):
@@ -128,15 +129,14 @@ class Gradients:
         weights, gram = self.weights(), self._source.gram()
         if self._mask is None:
             if squared_length is not None:
-                found = _quadratic(gram, weights)
-                factor = _rescaling(squared_length, found, gram, weights)
-                weights = weights * factor.unsqueeze(-1)
+                found = (weights * times(gram, weights)).sum(-1, keepdim=True)
+                weights = weights * _rescaling(squared_length, found, gram, weights)
             return self._source.combine(weights), weights
         vector = self._source.combine_features(self._multipliers())
         if squared_length is not None:
-            found = vector.square().sum(-1)
+            found = vector.square().sum(-1, keepdim=True)
             found = sum_over_ranks(found) if self._source.spread else found
-            factor = _rescaling(squared_length, found, gram, weights).unsqueeze(-1)
+            factor = _rescaling(squared_length, found, gram, weights)
             vector, weights = vector * factor, weights * factor
         return self._source.restore(vector), weights
 
@@ -199,19 +199,13 @@ def _per_feature(multipliers: Tensor, gradients: Tensor) -> Tensor:
     return (rows * multipliers.unsqueeze(-2)).flatten(-2)
 
 
-def _quadratic(gram: Tensor, weights: Tensor) -> Tensor:
-    """The squared length w'Gw of a weighted sum, in double precision against cancellation."""
-    precise = weights.double()
-    return ((precise.unsqueeze(-2) @ gram.double()).squeeze(-2) * precise).sum(-1)
-
-
 def _rescaling(wanted: Tensor, found: Tensor, gram: Tensor, weights: Tensor) -> Tensor:
-    """The factor from a squared length found to the one wanted.
+    """The factor ``[..., 1]`` from a squared length found to the one wanted.
 
-    A sum that is zero to rounding has no direction worth restoring and is left as it is.
+    A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
+    rounding error of its terms.
     """
-    reach = (weights.abs() * gram.diagonal(dim1=-2, dim2=-1).sqrt()).double().sum(-1).square()
-    noise = reach * gram.shape[-1] * torch.finfo(gram.dtype).eps
-    found = found.double()
-    factor = (wanted.double().clamp(min=0) / found.where(found > noise, 1.0)).sqrt()
-    return torch.where(found > noise, factor, 1.0).to(gram.dtype)
+    limits = torch.finfo(gram.dtype)
+    terms = weights.square() * gram.diagonal(dim1=-2, dim2=-1)
+    noise = terms.sum(-1, keepdim=True) * (gram.shape[-1] ** 2 * limits.eps) + limits.tiny
+    return (wanted.clamp(min=0) / torch.maximum(found, noise)).sqrt()

@@ -10,6 +10,7 @@ from torch import Tensor
 from ._method import Scaling
 
 FLOOR = 1e-5
+TINY = 1e-30
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 
 
@@ -37,13 +38,8 @@ class GradNorm(Scaling):
         reference_step: The backward pass whose norms are :math:`n^0`; before it they count as one.
     """
 
-    logits: Tensor  # a [..., T], empty until the first backward pass tells the number of heads
-    reference: Tensor  # n^0 [..., T]
-    mean: Tensor  # Adam's moments of the gradient with respect to a
-    square: Tensor
+    state: Tensor  # [4, ..., T]: the logits a, Adam's two moments, and the reference norms n^0
     steps: Tensor  # [1], one-dimensional because torch.compile loses updates of 0-d counters
-
-    _PER_HEAD = ("logits", "reference", "mean", "square")
 
     def __init__(self, alpha: float = 0.0, *, lr: float = 1e-3, reference_step: int = 20) -> None:
         super().__init__()
@@ -56,82 +52,75 @@ class GradNorm(Scaling):
         self.alpha = alpha
         self.lr = lr
         self.reference_step = reference_step
-        for name in self._PER_HEAD:
-            self.register_buffer(name, torch.empty(0))
+        self.register_buffer("state", torch.empty(4, 0))  # the first backward pass tells T
         self.register_buffer("steps", torch.zeros(1, dtype=torch.long))
 
     def reset(self) -> None:
         """Forget everything learnt."""
-        for name in self._PER_HEAD:
-            setattr(self, name, torch.empty(0, device=self.logits.device))
+        self.state = torch.empty(4, 0, device=self.state.device)
         self.steps.zero_()
 
     def weights(self, gram: Tensor, /) -> Tensor:
         norms = gram.diagonal(dim1=-2, dim2=-1).sqrt()
         self._start(norms)
-        weights = self._softmax()
+        positive = self.state[0].exp().clamp(min=FLOOR)
+        weights = positive * (positive.shape[-1] / positive.sum(-1, keepdim=True))
         if self.training:
             self._learn(norms, weights)
         return weights
 
-    def _softmax(self) -> Tensor:
-        positive = self.logits.exp().clamp(min=FLOOR)
-        return positive * (positive.shape[-1] / positive.sum(-1, keepdim=True))
-
-    @torch.no_grad()
     def _learn(self, norms: Tensor, weights: Tensor) -> None:
+        logits, mean, square, _ = self.state.unbind(0)
         slope, reference = self._slope(norms, weights)
-        valid = slope.isfinite().all(-1, keepdim=True)
-        steps = self.steps + valid.any()
-        mean = torch.lerp(slope, self.mean, BETAS[0])
-        square = torch.lerp(slope.square(), self.square, BETAS[1])
-        unbiased = mean / (1 - BETAS[0] ** steps)
-        spread = (square / (1 - BETAS[1] ** steps)).sqrt() + EPSILON
-        self.logits.copy_(torch.where(valid, self.logits - self.lr * unbiased / spread, self.logits))
-        self.mean.copy_(torch.where(valid, mean, self.mean))
-        self.square.copy_(torch.where(valid, square, self.square))
-        self.reference.copy_(torch.where(valid, reference, self.reference))
-        self.steps.copy_(steps)
+        steps = self.steps + 1
+        mean = torch.lerp(slope, mean, BETAS[0])
+        square = torch.lerp(slope.square(), square, BETAS[1])
+        size = (square / (1 - BETAS[1] ** steps)).sqrt() + EPSILON
+        logits = torch.addcdiv(logits, mean / (1 - BETAS[0] ** steps), size, value=-self.lr)
+        learnt = torch.stack([logits, mean, square, reference])
+        valid = slope.sum(-1, keepdim=True).isfinite()
+        self.state.copy_(torch.where(valid, learnt, self.state))
+        self.steps.add_(valid.any())
 
     def _slope(self, norms: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         """The gradient of L / mean norm with respect to a, and the reference norms."""
-        active = (norms != 0).to(norms.dtype)
+        active = norms != 0
         number = active.sum(-1, keepdim=True).clamp(min=1)
-        size = norms.sum(-1, keepdim=True) / number
-        norms = norms / size.where(size != 0, 1.0)  # L is taken in units of the mean norm
-        reference = torch.where(self.steps == self.reference_step, norms, self.reference)
-        ratio = norms / reference.clamp(min=FLOOR)
-        ratio = ratio / (ratio.sum(-1, keepdim=True) / number).clamp(min=FLOOR)
-        target = (weights * norms).sum(-1, keepdim=True) / number * ratio**self.alpha
-        pull = norms * (weights * norms - target).sign() * active
+        # everything in units of the mean norm; a head without gradient takes no part
+        norms = norms * (number / (norms.sum(-1, keepdim=True) + TINY))
+        reference = torch.where(self.steps == self.reference_step, norms, self.state[3])
+        weighted = weights * norms
+        target = weighted.sum(-1, keepdim=True) / number
+        if self.alpha:
+            ratio = norms / reference.clamp(min=FLOOR)
+            mean = (ratio.sum(-1, keepdim=True) / number).clamp(min=FLOOR)
+            target = target * (ratio / mean) ** self.alpha
+        pull = norms * (weighted - target).sign()
         # through the softmax: dw_s / da_t = w_s (delta_st - w_t / T)
-        common = (pull * weights).sum(-1, keepdim=True) / weights.shape[-1]
+        common = (pull * weights).mean(-1, keepdim=True)
         return weights * (pull - common), reference
 
     def _start(self, norms: Tensor) -> None:
-        if self.logits.numel() == 0:
-            for name in self._PER_HEAD:
-                value = torch.ones_like if name == "reference" else torch.zeros_like
-                setattr(self, name, value(norms))
-        elif self.logits.shape != norms.shape:
+        if self.state.numel() == 0:
+            self.state = torch.stack([torch.zeros_like(norms)] * 3 + [torch.ones_like(norms)])
+        elif self.state.shape[1:] != norms.shape:
             raise ValueError(
-                f"GradNorm has learnt weights of shape {list(self.logits.shape)} and now meets heads of "
+                f"GradNorm has learnt weights of shape {list(self.state.shape[1:])} and now meets heads of "
                 f"shape {list(norms.shape)}. Give every block a GradNorm of its own, call reset() to "
                 "start over, and do not use it with per_sample=True."
             )
 
     def check_heads(self, n: int, /) -> None:
-        if self.logits.numel() and self.logits.shape[-1] != n:
+        if self.state.numel() and self.state.shape[-1] != n:
             raise ValueError(
-                f"GradNorm has learnt weights for {self.logits.shape[-1]} heads. Found {n} heads. Give "
+                f"GradNorm has learnt weights for {self.state.shape[-1]} heads. Found {n} heads. Give "
                 "every block a GradNorm of its own, or call reset() to start over."
             )
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
         # the number of heads is known only from the first backward pass, or from what is loaded
-        for name in self._PER_HEAD:
-            if (saved := state_dict.get(prefix + name)) is not None:
-                setattr(self, name, torch.empty_like(saved, device=self.logits.device))
+        if (saved := state_dict.get(prefix + "state")) is not None:
+            self.state = torch.empty_like(saved, device=self.state.device)
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     def extra_repr(self) -> str:

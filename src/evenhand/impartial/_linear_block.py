@@ -14,6 +14,7 @@ from ._distributed import processes, sum_over_ranks
 from ._gradients import Source, compute_dtype
 from ._method import Method
 from ._settlement import Settlement, check_fresh, once
+from ._solvers import times
 
 
 class LinearBlock(Settlement):
@@ -40,6 +41,7 @@ class LinearBlock(Settlement):
     """
 
     heads: Tensor
+    _member: Tensor  # [P, T], which column belongs to which head
 
     def __init__(self, method: Method, heads: Sequence[int], *, preserve_norm: bool = True) -> None:
         super().__init__(method, preserve_norm=preserve_norm)
@@ -54,6 +56,7 @@ class LinearBlock(Settlement):
         self.n = int(index.max()) + 1
         self.method.check_heads(self.n)
         self.register_buffer("heads", index.long(), persistent=False)
+        self.register_buffer("_member", F.one_hot(index.long()).to(torch.get_default_dtype()), persistent=False)
 
     def forward(
         self, y: Tensor, weight: Tensor, bias: Tensor | None = None, *, observed: Tensor | None = None
@@ -80,8 +83,9 @@ class LinearBlock(Settlement):
             )
         if observed is not None:
             observed = check_observed(observed, y.shape[:-1], self.n).flatten(len(lead), -2)
-        flat = y.flatten(len(lead), -2)
-        eta = _LinearHeads.apply(flat, weight, bias, observed, self)
+        if y.ndim == weight.ndim:
+            return _LinearHeads.apply(y, weight, bias, observed, self)
+        eta = _LinearHeads.apply(y.flatten(len(lead), -2), weight, bias, observed, self)
         return eta.unflatten(-2, y.shape[len(lead) : -1])
 
     def extra_repr(self) -> str:
@@ -89,7 +93,7 @@ class LinearBlock(Settlement):
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         h, weight = tensors
-        return LinearHeads(h, weight, likes[0], self.heads, self.n, mask)
+        return LinearHeads(h, weight, likes[0], self._member, mask)
 
 
 class _LinearHeads(torch.autograd.Function):
@@ -116,11 +120,7 @@ class _LinearHeads(torch.autograd.Function):
             total = ctx.block._backward([h, weight], [y], ctx.observed)[0]
         weight_gradient = (h.mT @ y.to(h.dtype)).to(weight.dtype) if needs_weight else None
         bias_gradient = h.sum(-2).to(weight.dtype) if needs_bias else None
-        results = [r for r in (total, weight_gradient, bias_gradient) if r is not None]
-        guarded = iter(once(results, [h]))
-        return *(
-            None if r is None else next(guarded) for r in (total, weight_gradient, bias_gradient)
-        ), None, None
+        return *once([total, weight_gradient, bias_gradient], [h]), None, None
 
 
 class LinearHeads(Source):
@@ -131,14 +131,12 @@ class LinearHeads(Source):
         h: Tensor,
         weight: Tensor,
         y: Tensor,
-        heads: Tensor,
-        n: int,
+        member: Tensor,
         observed: Tensor | None,
     ) -> None:
         dtype = compute_dtype(h)
         self._h, self._weight, self._y = h.to(dtype), weight.to(dtype), y
-        self._heads, self._n = heads, n
-        self._member = F.one_hot(heads, n).to(dtype)  # [P, T]
+        self._member = member.to(dtype)  # [P, T]
         self._observed = None if observed is None else observed.to(dtype)
         self._gram: Tensor | None = None
         self._comparison: Tensor | None = None
@@ -156,7 +154,7 @@ class LinearHeads(Source):
         if self._observed is None:
             return self.gram()
         if self._comparison is None:
-            seen = self._products(self._h * self._observed[..., self._heads])
+            seen = self._products(self._h * (self._observed @ self._member.mT))
             self._comparison = mean_over_common_rows(seen, self._observed)
         return self._comparison
 
@@ -165,10 +163,11 @@ class LinearHeads(Source):
         return sum_over_ranks(self._member.mT @ (signed * self._weight))
 
     def combine(self, weights: Tensor) -> list[Tensor]:
-        return [((self._h * weights[..., None, self._heads]) @ self._weight).to(self._y.dtype)]
+        columns = times(self._member, weights).unsqueeze(-2)
+        return [((self._h * columns) @ self._weight).to(self._y.dtype)]
 
     def combine_features(self, multipliers: Tensor) -> Tensor:
-        return (self._h @ (self._weight * multipliers[..., self._heads, :])).flatten(-2)
+        return (self._h @ (self._weight * (self._member @ multipliers))).flatten(-2)
 
     def stacked(self) -> Tensor:
         per_head = self._h.unsqueeze(-3) * self._member.mT.unsqueeze(-2)  # [..., T, rows, P]

@@ -24,8 +24,7 @@ class MGDA(Scaling):
     def weights(self, gram: Tensor, /) -> Tensor:
         r = correlation(gram)
         # The KKT conditions G w >= c, w >= 0, w (G w - c) = 0, in u = S w, for the common value c = 1
-        inverse = r.inverse_norms()
-        u = solve_complementarity(r.matrix, inverse, r.ridge)
-        w = u * inverse
+        inverse = r.relative_inverse()
+        w = solve_complementarity(r.matrix, inverse, r.ridge) * inverse
         total = w.sum(-1, keepdim=True)
-        return (w / total.where(r.active.any(-1, keepdim=True), 1.0)).to(gram.dtype)
+        return (w / (total + (total == 0))).to(gram.dtype)

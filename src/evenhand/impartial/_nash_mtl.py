@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ._method import Scaling
-from ._solvers import Correlation, correlation, may_stop_early, solve_positive
+from ._solvers import Correlation, correlation, may_look, solve_positive, times
 
 ROUNDS = 40
 
@@ -28,9 +28,9 @@ class NashMTL(Scaling):
     def weights(self, gram: Tensor, /) -> Tensor:
         r = correlation(gram)
         u = _bargain(r)
-        active = r.active.to(u.dtype)
-        length = (r.norms.square().sum(-1, keepdim=True) / active.sum(-1, True).clamp(min=1)).sqrt()
-        return torch.where(r.active, u * length / r.norms, 0.0).to(gram.dtype)
+        number = r.active.sum(-1, keepdim=True).clamp(min=1)
+        length = (r.norms.square().sum(-1, keepdim=True) / number).sqrt()
+        return (u * length * r.inverse).to(gram.dtype)
 
 
 def _bargain(r: Correlation) -> Tensor:
@@ -39,7 +39,7 @@ def _bargain(r: Correlation) -> Tensor:
     number = r.norms.shape[-1]
     u = torch.ones_like(r.norms)
     for _ in range(ROUNDS):
-        force = (matrix @ u.unsqueeze(-1)).squeeze(-1)
+        force = times(matrix, u)
         stretch = (number / (u * force).sum(-1, keepdim=True)).sqrt()
         u, force = u * stretch, force * stretch
         gradient = force - 1 / u
@@ -51,6 +51,6 @@ def _bargain(r: Correlation) -> Tensor:
         decrement = -(slope * step).sum(-1, keepdim=True).clamp(max=0)
         damping = torch.where(decrement > 0.06, 1 / (1 + decrement.sqrt()), 1.0)
         u = u * (1 + damping * step).clamp(min=0.01)
-        if may_stop_early(u) and not (decrement > 1e-28).any():
+        if may_look(u) and not (decrement > 1e-28).any():
             break
     return u

@@ -41,15 +41,14 @@ def project(gram: Tensor, order: Tensor) -> Tensor:
     rows = order.unsqueeze(-1).expand_as(r.matrix)
     columns = order.unsqueeze(-2).expand_as(r.matrix)
     fixed = r.matrix.gather(-2, rows).gather(-1, columns)
-    others = 1 - torch.eye(order.shape[-1], dtype=fixed.dtype, device=fixed.device)
-    products = fixed  # <g~_t, g_s> of unit vectors, for the gradients as projected so far
+    identity = torch.eye(order.shape[-1], dtype=fixed.dtype, device=fixed.device)
+    # A gradient is not projected on itself: an infinite own product is never negative.
+    products = fixed + torch.diag_embed(torch.full_like(r.norms, torch.inf))
     removed = []
-    for s, (unit, other) in enumerate(zip(fixed.unbind(-2), others.unbind(-1), strict=True)):
-        against = products[..., s].clamp(max=0) * other
-        products = torch.addcmul(products, against.unsqueeze(-1), unit.unsqueeze(-2), value=-1)
+    for s, unit in enumerate(fixed.unsqueeze(-2).unbind(-3)):
+        against = products[..., s : s + 1].clamp(max=0)  # <g~_t, g_s> of unit vectors, where negative
+        products = torch.addcmul(products, against, unit, value=-1)
         removed.append(against)
-    back = torch.zeros_like(fixed).scatter(-2, rows, torch.stack(removed, -1))
-    removed_units = torch.zeros_like(fixed).scatter(-1, columns, back)
-    inverse = torch.where(r.active, 1 / r.norms, 0.0)
-    scaled = removed_units * r.norms.unsqueeze(-1) * inverse.unsqueeze(-2)
-    return (torch.eye(order.shape[-1], dtype=fixed.dtype, device=fixed.device) - scaled).to(gram.dtype)
+    shuffled = identity - torch.cat(removed, -1)
+    mixing = shuffled.gather(-2, rows.argsort(-2)).gather(-1, columns.argsort(-1))
+    return (mixing * r.norms.unsqueeze(-1) * r.inverse.unsqueeze(-2)).to(gram.dtype)

@@ -56,23 +56,23 @@ class Settlement(nn.Module, ABC):
 
     def _settle(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
         """The global step of Algorithm 1: f_psi on the T gradients, then their sum."""
-        with torch.no_grad(), exact_products(tensors[0].device.type):
-            source = self._source(tensors, likes, mask)
-            if _neutral:
-                return Gradients(source).total()[0]
-            gram = source.gram()
-            if torch.is_anomaly_enabled():
-                _check_finite(gram, type(self).__name__)
-            settled = self.method.settle(Gradients(source))
-            plain = gram.double().sum((-2, -1)) if self.preserve_norm else None
-            total, weights = settled.total(squared_length=plain)
-            self._last = Reading(gram, weights)
+        source = self._source(tensors, likes, mask)
+        if _neutral:
+            return Gradients(source).total()[0]
+        gram = source.gram()
+        if torch.is_anomaly_enabled():
+            _check_finite(gram, type(self).__name__)
+        settled = self.method.settle(Gradients(source))
+        plain = gram.sum((-2, -1)).unsqueeze(-1) if self.preserve_norm else None
+        total, weights = settled.total(squared_length=plain)
+        self._last = Reading(gram, weights)
         return total
 
     def _backward(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
         if torch.compiler.is_compiling():
             return torch.ops.evenhand.settle(self._ticket, tensors, likes, mask)
-        return self._settle(tensors, likes, mask)
+        with exact_products(tensors[0].device.type):
+            return self._settle(tensors, likes, mask)
 
     # A compiled graph cannot hold a Python object, but it can hold the number of one.
 
@@ -97,7 +97,8 @@ def _settle_compiled(
     ticket: int, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None
 ) -> list[Tensor]:
     """One opaque call in a compiled graph: a method may draw random numbers and keep a state."""
-    return _blocks[ticket]._settle(tensors, likes, mask)
+    with exact_products(tensors[0].device.type):
+        return _blocks[ticket]._settle(tensors, likes, mask)
 
 
 @_settle_compiled.register_fake
@@ -120,22 +121,28 @@ def neutral_blocks() -> Iterator[None]:
         _neutral = before
 
 
-@contextmanager
-def exact_products(device: str) -> Iterator[None]:
-    """Within it matrix products of float32 numbers are float32 products: no autocast, no TF32."""
-    matmul = torch.backends.cuda.matmul
-    tf32 = device == "cuda" and matmul.allow_tf32
-    if tf32:
-        matmul.allow_tf32 = False
-    try:
+class exact_products:  # noqa: N801
+    """Within it nothing is recorded and products of float32 numbers are exact: no autocast, no TF32."""
+
+    # A class and not a generator: it is entered in every backward pass, and mostly has nothing to do.
+
+    def __init__(self, device: str) -> None:
+        self._tf32 = device == "cuda" and torch.backends.cuda.matmul.allow_tf32
+        self._contexts: list[Any] = [torch.no_grad()] if torch.is_grad_enabled() else []
         if torch.is_autocast_enabled(device):
-            with torch.autocast(device, enabled=False):
-                yield
-        else:
-            yield
-    finally:
-        if tf32:
-            matmul.allow_tf32 = True
+            self._contexts.append(torch.autocast(device, enabled=False))
+
+    def __enter__(self) -> None:
+        for context in self._contexts:
+            context.__enter__()
+        if self._tf32:
+            torch.backends.cuda.matmul.allow_tf32 = False
+
+    def __exit__(self, *error: object) -> None:
+        if self._tf32:
+            torch.backends.cuda.matmul.allow_tf32 = True
+        for context in reversed(self._contexts):
+            context.__exit__(*error)
 
 
 def _check_finite(gram: Tensor, block: str) -> None:
@@ -153,8 +160,8 @@ class NotTwice(torch.autograd.Function):
     """Identity whose derivative does not exist: what a method does is not differentiated."""
 
     @staticmethod
-    def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
-        return tuple(tensor.view_as(tensor) for tensor in tensors)
+    def forward(ctx: Any, tensor: Tensor, source: Tensor) -> Tensor:
+        return tensor.view_as(tensor)
 
     @staticmethod
     def backward(ctx: Any, *_: Any) -> Any:
@@ -164,12 +171,12 @@ class NotTwice(torch.autograd.Function):
         )
 
 
-def once(results: list[Tensor], incoming: Sequence[Tensor]) -> list[Tensor]:
+def once(results: list[Tensor | None], incoming: Sequence[Tensor]) -> list[Tensor | None]:
     """Results of a backward pass that complain when they are differentiated again."""
     if not (torch.is_grad_enabled() and any(t.requires_grad for t in incoming)):
         return results
-    ticket = torch.zeros((), requires_grad=True)
-    return list(NotTwice.apply(*results, ticket)[:-1])
+    source = torch.zeros((), requires_grad=True)
+    return [None if r is None else NotTwice.apply(r, source) for r in results]
 
 
 STALE = (

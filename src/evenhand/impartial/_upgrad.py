@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from ._method import Mixing
@@ -26,7 +25,6 @@ class UPGrad(Mixing):
         # d = g_t + sum_s x_s g_s with x >= 0 and R x + R_t >= 0, for every t at once
         matrix = r.matrix.unsqueeze(-3).expand(*r.matrix.shape[:-2], *[r.matrix.shape[-1]] * 3)
         x = solve_complementarity(matrix, -r.matrix, r.ridge)
-        inverse = torch.where(r.active, 1 / r.norms, 0.0)
-        added = x * r.norms.unsqueeze(-1) * inverse.unsqueeze(-2)
-        identity = torch.eye(gram.shape[-1], dtype=added.dtype, device=added.device)
-        return (identity + added).to(gram.dtype)
+        mixing = x * r.norms.unsqueeze(-1) * r.inverse.unsqueeze(-2)
+        mixing.diagonal(dim1=-2, dim2=-1).add_(1)
+        return mixing.to(gram.dtype)
