@@ -4,6 +4,7 @@ from ._aligned_mtl import AlignedMTL
 from ._block import Block
 from ._cagrad import CAGrad
 from ._compose import Compose
+from ._find import FoundBlock, find_blocks
 from ._from_torchjd import FromTorchJD
 from ._graddrop import GradDrop
 from ._gradnorm import GradNorm
@@ -11,6 +12,7 @@ from ._imtlg import IMTLG
 from ._linear_block import LinearBlock
 from ._method import Method, Mixing, Scaling
 from ._mgda import MGDA
+from ._monitor import Monitor
 from ._nash_mtl import NashMTL
 from ._parameter_block import ParameterBlock
 from ._pcgrad import PCGrad
@@ -24,6 +26,7 @@ __all__ = [
     "Block",
     "CAGrad",
     "Compose",
+    "FoundBlock",
     "FromTorchJD",
     "GradDrop",
     "GradNorm",
@@ -32,6 +35,7 @@ __all__ = [
     "MGDA",
     "Method",
     "Mixing",
+    "Monitor",
     "NashMTL",
     "PCGrad",
     "ParameterBlock",
@@ -39,5 +43,6 @@ __all__ = [
     "Scaling",
     "Sum",
     "UPGrad",
+    "find_blocks",
     "scale_gradient",
 ]

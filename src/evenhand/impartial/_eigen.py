@@ -51,7 +51,7 @@ def jacobi(matrix: Tensor) -> tuple[Tensor, Tensor]:
     size = matrix.shape[-1]
     identity = torch.eye(size, dtype=matrix.dtype, device=matrix.device)
     vectors = identity.expand_as(matrix)
-    pairs = [torch.tensor(p, device=matrix.device) for p in _tournament(size)]
+    pairs = _tournament(size, matrix.device)
     for _ in range(SWEEPS):
         for p, q in pairs:
             rotation = _rotations(matrix, p, q, identity)
@@ -76,19 +76,16 @@ def _rotations(matrix: Tensor, p: Tensor, q: Tensor, identity: Tensor) -> Tensor
     return rotation
 
 
-def _tournament(size: int) -> list[tuple[list[int], list[int]]]:
-    """Rounds in which everyone meets everyone once: disjoint pairs (p, q)."""
-    players = list(range(size + size % 2))  # an odd one rests against the last, who is not there
+def _tournament(size: int, device: torch.device) -> list[tuple[Tensor, Tensor]]:
+    """Rounds in which everyone meets everyone once, as disjoint pairs (p, q), made on the device."""
+    circle = size - 1 + size % 2  # the players on a circle; if their number is even, one sits in the middle
+    apart = torch.arange(1, (circle + 1) // 2, device=device)
     rounds = []
-    for _ in range(len(players) - 1):
-        half = len(players) // 2
-        met = [
-            (min(a, b), max(a, b))
-            for a, b in zip(players[:half], reversed(players[half:]), strict=True)
-            if max(a, b) < size
-        ]
-        rounds.append(([a for a, _ in met], [b for _, b in met]))
-        players = [players[0], players[-1], *players[1:-1]]
+    for r in range(circle):
+        p, q = (r + apart) % circle, (r - apart) % circle
+        if circle == size - 1:
+            p, q = torch.cat([p, p.new_full((1,), r)]), torch.cat([q, q.new_full((1,), circle)])
+        rounds.append((p, q))
     return rounds
 
 

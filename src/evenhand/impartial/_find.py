@@ -1,0 +1,247 @@
+"""Where do the gradients of a model meet? An answer from its autograd graph alone."""
+
+from __future__ import annotations
+
+import os.path
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge, Node
+
+from ._reading import Reading
+from ._settlement import neutral_blocks
+
+Edge = tuple[Node, int]  # a tensor of the forward pass: the node that made it, and which of its outputs
+Route = frozenset[tuple[Node, int]]  # the nodes (and their outputs) through which a loss reaches a tensor
+
+
+@dataclass(frozen=True)
+class FoundBlock:
+    """A place where gradients of several losses meet: a tensor, or the parameters of a module.
+
+    Attributes:
+        place: Where it is, in words: the module whose output or parameters it is, where that is known.
+        kind: Whether the gradients meet at features or at parameters.
+        shapes: The shape of the tensor, or those of all parameters.
+        heads: The names of the losses that arrive here together, one tuple for every head.
+        reading: Norms, cosines and shares of the heads' gradients, as they are without a block.
+    """
+
+    place: str
+    kind: str
+    shapes: tuple[tuple[int, ...], ...]
+    heads: tuple[tuple[str, ...], ...]
+    reading: Reading
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name for every head."""
+        return tuple(" + ".join(names) for names in self.heads)
+
+    @property
+    def conflict(self) -> float:
+        """The share of pairs of heads whose gradients point against each other."""
+        cosines = self.reading.cosines
+        pairs = torch.triu(torch.ones_like(cosines), diagonal=1).bool()
+        return (cosines[pairs] < 0).double().mean().item()
+
+    @property
+    def spread(self) -> float:
+        """How many times longer the longest gradient is than the shortest."""
+        norms = self.reading.norms
+        return (norms.max() / norms.min()).item()
+
+    def __str__(self) -> str:
+        shares = self.reading.shares
+        least = int(shares.argmin())
+        size = " and ".join(map(str, map(list, self.shapes[:1])))
+        more = f" and {len(self.shapes) - 1} more" if len(self.shapes) > 1 else ""
+        return (
+            f"{self.place} ({self.kind} {size}{more}): {len(self.heads)} heads, gradients {self.spread:.3g} times "
+            f"as long, {self.conflict:.0%} of pairs in conflict; {self.names[least]!r} has "
+            f"{shares[least].item():.1%} of the gradient"
+        )
+
+
+def find_blocks(
+    losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tensor]], model: nn.Module | None = None
+) -> list[FoundBlock]:
+    """List the places where the gradients of several losses meet, with the conflict at each.
+
+    The graph of the losses is walked and their gradients are computed there; neither the model nor any
+    ``.grad`` is touched, no hooks are set, and the graph can still be used for ``backward``. A place is
+    listed where losses that came on different ways meet first; what stands before it is
+    common to all of them. These are the places for a `Block` (features) or a `ParameterBlock`.
+
+    Args:
+        losses: The named losses, one for every modality; or named groups of them. Only losses of one group
+            are compared: in a mixture of experts, say, the terms log p(x_d | z_A) are one group and the terms
+            log q_A'(z_A) another.
+        model: The model, so that places can be named after its modules.
+
+    Example:
+        >>> encoder, heads = nn.Linear(3, 4), [nn.Linear(4, 1) for _ in range(2)]
+        >>> y = encoder(torch.ones(5, 3)).tanh()
+        >>> losses = {name: head(y).square().sum() for name, head in zip("ab", heads)}
+        >>> [(block.kind, block.shapes, block.names) for block in find_blocks(losses)]
+        [('features', ((5, 4),), ('a', 'b'))]
+    """
+    groups = _check_losses(losses)
+    names = {} if model is None else {p: name for name, p in model.named_parameters()}
+    found = []
+    with neutral_blocks():
+        for group in groups:
+            found += list(_find_in_group(group, names))
+    return found
+
+
+def _check_losses(losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tensor]]) -> list[dict[str, Tensor]]:
+    groups = [dict(v) if isinstance(v, Mapping) else None for v in losses.values()]
+    flat = [dict(losses)] if all(g is None for g in groups) else groups
+    for group in flat:
+        if group is None:
+            raise ValueError("losses should be all tensors or all groups of tensors. Found a mixture of both.")
+        for name, loss in group.items():
+            if not isinstance(loss, Tensor) or loss.numel() != 1:
+                shape = list(loss.shape) if isinstance(loss, Tensor) else type(loss).__name__
+                raise ValueError(f"losses[{name!r}] should be a tensor with one number. Found {shape}.")
+            if loss.grad_fn is None:
+                raise ValueError(
+                    f"losses[{name!r}] should depend on parameters that require gradients. Found a constant."
+                )
+    return flat  # type: ignore[return-value]
+
+
+def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Iterator[FoundBlock]:
+    routes = _routes(list(losses.values()))
+    heads = {edge: _heads(by_loss) for edge, by_loss in routes.items()}
+    meeting = {edge: ways for edge, ways in heads.items() if len(ways) > 1}
+    gradients = _gradients(list(losses.values()), list(meeting))
+    parameters: dict[tuple[tuple[int, ...], ...], list[Edge]] = defaultdict(list)
+    seen: set[Edge] = set()
+    queue = list(meeting)
+    while queue:
+        edge = queue.pop(0)
+        if edge in seen:
+            continue
+        seen.add(edge)
+        ways = meeting[edge]
+        rows = _head_gradients(gradients[edge], ways)
+        if rows is None:
+            continue
+        if _disjoint(rows):
+            # Every head has columns of its own, as after one linear layer for all heads: they do not meet
+            # here but at what those columns were computed from.
+            before = [(n, i) for n, i in edge[0].next_functions if n is not None and (n, i) not in meeting]
+            meeting |= dict.fromkeys(before, ways)
+            gradients |= _gradients(list(losses.values()), before)
+            queue += before
+        elif _parameter(edge[0]) is not None:
+            parameters[ways].append(edge)
+        else:
+            yield _found(losses, ways, [rows], _place(edge[0], names), "features")
+    for ways, edges in parameters.items():
+        stacks = [s for e in edges if (s := _head_gradients(gradients[e], ways)) is not None]
+        yield _found(losses, ways, stacks, _common_name(edges, names), "parameters")
+
+
+def _routes(losses: list[Tensor]) -> dict[Edge, dict[int, set[tuple[Node, int]]]]:
+    """For every tensor and every loss that reaches it: through which nodes it does."""
+    routes: dict[Edge, dict[int, set[tuple[Node, int]]]] = defaultdict(lambda: defaultdict(set))
+    for number, loss in enumerate(losses):
+        assert loss.grad_fn is not None
+        start = (loss.grad_fn, loss.output_nr)
+        todo, visited = [start], {start}
+        while todo:
+            node, output = todo.pop()
+            for edge in node.next_functions:
+                if edge[0] is None:
+                    continue
+                routes[edge][number].add((node, output))
+                if edge not in visited:
+                    visited.add(edge)
+                    todo.append(edge)
+    return routes
+
+
+def _heads(routes: dict[int, set[tuple[Node, int]]]) -> tuple[tuple[int, ...], ...]:
+    """Losses that come on the same way belong to one head."""
+    ways: dict[Route, list[int]] = defaultdict(list)
+    for loss, route in routes.items():
+        ways[frozenset(route)].append(loss)
+    return tuple(sorted(tuple(sorted(way)) for way in ways.values()))
+
+
+def _gradients(losses: list[Tensor], edges: list[Edge]) -> dict[Edge, list[Tensor | None]]:
+    """The gradient of every loss at every edge."""
+    if not edges:
+        return {}
+    targets = [GradientEdge(node, output) for node, output in edges]
+    per_loss = [torch.autograd.grad(loss, targets, retain_graph=True, allow_unused=True) for loss in losses]
+    return {edge: [g[i] for g in per_loss] for i, edge in enumerate(edges)}
+
+
+def _head_gradients(gradients: list[Tensor | None], heads: tuple[tuple[int, ...], ...]) -> Tensor | None:
+    """The gradients of all heads, ``[T, *shape]``, or None if fewer than two of them are not zero."""
+    like = next((g for g in gradients if g is not None), None)
+    if like is None:
+        return None
+    zero = torch.zeros_like(like)
+    rows = []
+    for head in heads:
+        parts = [g for loss in head if (g := gradients[loss]) is not None]
+        rows.append(torch.stack(parts).sum(0) if parts else zero)
+    stacked = torch.stack(rows)
+    alive = stacked.flatten(1).abs().amax(1) > 0
+    return stacked if alive.sum() > 1 else None
+
+
+def _disjoint(rows: Tensor) -> bool:
+    """Whether no two heads have a gradient at the same element."""
+    return bool(((rows != 0).sum(0) <= 1).all())
+
+
+def _found(
+    losses: dict[str, Tensor],
+    heads: tuple[tuple[int, ...], ...],
+    stacks: list[Tensor],
+    place: str,
+    kind: str,
+) -> FoundBlock:
+    flat = torch.cat([s.flatten(1).double() for s in stacks], dim=1)
+    labels = list(losses)
+    return FoundBlock(
+        place=place,
+        kind=kind,
+        shapes=tuple(tuple(s.shape[1:]) for s in stacks),
+        heads=tuple(tuple(labels[loss] for loss in head) for head in heads),
+        reading=Reading(flat @ flat.T, torch.ones(len(heads), dtype=flat.dtype, device=flat.device)),
+    )
+
+
+def _parameter(node: Node) -> Tensor | None:
+    return getattr(node, "variable", None)
+
+
+def _place(node: Node, names: dict[Tensor, str]) -> str:
+    """The operation, and the module whose parameters are nearest before it."""
+    operation = node.name().removesuffix("Backward").rstrip("0123456789").removesuffix("Backward")
+    todo, visited = [node], {node}
+    while todo:
+        current = todo.pop(0)
+        parameter = _parameter(current)
+        if parameter is not None and parameter in names:
+            return f"{operation} after {names[parameter].rpartition('.')[0] or names[parameter]}"
+        before = [n for n, _ in current.next_functions if n is not None and n not in visited]
+        visited |= set(before)
+        todo += before
+    return operation
+
+
+def _common_name(edges: list[Edge], names: dict[Tensor, str]) -> str:
+    known = [names[p] for node, _ in edges if (p := _parameter(node)) is not None and p in names]
+    modules = [name.split(".")[:-1] for name in known]
+    return ".".join(os.path.commonprefix(modules)) or "parameters"

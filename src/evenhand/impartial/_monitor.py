@@ -1,0 +1,157 @@
+"""Blocks followed through training: who is heard, who is neglected, who is in conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from ._reading import Reading
+from ._settlement import Settlement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLUMNS = ("step", "block", "head", "norm", "weight", "share", "agreement", "conflict")
+
+
+class Monitor:
+    """Collect what blocks read in every step, as rows of a table, a figure, and sentences.
+
+    Nothing is hooked into the model: call `record` after ``backward`` whenever a row is wanted. Reading a
+    block on a GPU waits for it, so record every tenth or hundredth step there.
+
+    Args:
+        blocks: The blocks by name, or a single one.
+        heads: The names of the heads, for all blocks or by block; numbers if None.
+
+    Example:
+        >>> from evenhand import Block, Sum
+        >>> block = Block(Sum())
+        >>> monitor = Monitor({"y": block}, heads=["age", "region"])
+        >>> y = torch.ones(4, 3, requires_grad=True)
+        >>> age, region = block(y, 2)
+        >>> (100 * age.sum() + 0.3 * region.sum()).backward()
+        >>> monitor.record()
+        >>> print(*monitor.sentences())
+        'region' receives 0.3 % of the gradient at y, where an even share would be 50 %.
+    """
+
+    def __init__(
+        self,
+        blocks: Mapping[str, Settlement] | Settlement,
+        heads: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self.blocks = {"block": blocks} if isinstance(blocks, Settlement) else dict(blocks)
+        for name, block in self.blocks.items():
+            if not isinstance(block, Settlement):
+                raise ValueError(f"blocks[{name!r}] should be a block. Found {type(block).__name__}.")
+        self._heads = heads
+        self._steps: list[int] = []
+        self._readings: dict[str, list[Reading]] = {name: [] for name in self.blocks}
+
+    def record(self, step: int | None = None) -> None:
+        """Take down the last backward pass of every block; steps are counted if no number is given."""
+        for name, block in self.blocks.items():
+            reading = _mean_over_samples(block.last)
+            self._names(name, len(reading.weights))
+            self._readings[name].append(reading)
+        self._steps.append(len(self._steps) if step is None else step)
+
+    def table(self) -> dict[str, list[object]]:
+        """One row for every step, block and head, as columns: ``pandas.DataFrame(monitor.table())``.
+
+        ``norm`` is the length of the head's gradient, ``weight`` its weight in the sum, ``share`` its part of
+        the gradient, ``agreement`` its cosine with the sum, and ``conflict`` its lowest cosine with
+        another head.
+        """
+        rows = [row for name in self.blocks for row in self._rows(name)]
+        rows.sort(key=lambda row: self._steps.index(row[0]))  # type: ignore[arg-type]
+        return {column: [row[i] for row in rows] for i, column in enumerate(COLUMNS)}
+
+    def sentences(self, *, neglected: float = 0.1, last: int = 100) -> list[str]:
+        """A plain sentence for every head that is neglected, and for every head that is worked against.
+
+        Args:
+            neglected: A head is neglected if its share is below this part of an even share.
+            last: How many of the last records are averaged.
+        """
+        texts = []
+        for name, readings in self._readings.items():
+            if not readings:
+                continue
+            recent = readings[-last:]
+            shares = torch.stack([r.shares for r in recent]).mean(0)
+            agreement = torch.stack([r.agreement for r in recent]).mean(0)
+            even = 1 / len(shares)
+            for head, share, cosine in zip(self._names(name, len(shares)), shares, agreement, strict=True):
+                if share < neglected * even:
+                    texts.append(
+                        f"{head!r} receives {_percent(share.item())} of the gradient at {name}, where an even "
+                        f"share would be {_percent(even)}."
+                    )
+                if cosine < 0:
+                    texts.append(
+                        f"{head!r} is worked against at {name}: the step and its gradient have a cosine of "
+                        f"{cosine.item():.2f}."
+                    )
+        return texts
+
+    def plot(self) -> Figure:
+        """A figure with the shares over training and the cosines of the last record, a row per block."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise ImportError("plot needs matplotlib: pip install 'evenhand[plot]'") from error
+
+        if not self._steps:
+            raise RuntimeError("Nothing has been recorded yet: call record() after loss.backward().")
+        figure = Figure(figsize=(10, 3.5 * len(self.blocks)), layout="constrained")
+        axes = figure.subplots(len(self.blocks), 2, squeeze=False, width_ratios=(2, 1))
+        for (left, right), (name, readings) in zip(axes, self._readings.items(), strict=True):
+            heads = self._names(name, len(readings[-1].weights))
+            left.stackplot(self._steps, torch.stack([r.shares for r in readings]).T.numpy(), labels=heads)
+            left.set(title=f"Shares of the gradient at {name}", xlabel="step", ylabel="share", ylim=(0, 1))
+            left.margins(x=0)
+            if len(heads) <= 12:
+                left.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
+            image = right.imshow(readings[-1].cosines.numpy(), vmin=-1, vmax=1, cmap="RdBu")
+            right.set_xticks(range(len(heads)), heads, rotation=90, fontsize="small")
+            right.set_yticks(range(len(heads)), heads, fontsize="small")
+            right.set_title("Cosines at the last record")
+            figure.colorbar(image, ax=right, shrink=0.8)
+        return figure
+
+    def _rows(self, name: str) -> list[tuple[object, ...]]:
+        rows = []
+        for step, reading in zip(self._steps, self._readings[name], strict=True):
+            others = reading.cosines + 2 * torch.eye(len(reading.weights))  # not the cosine with itself
+            values = (reading.norms, reading.weights, reading.shares, reading.agreement, others.amin(-1))
+            columns = [v.tolist() for v in values]
+            for head, *numbers in zip(self._names(name, len(columns[0])), *columns, strict=True):
+                rows.append((step, name, head, *numbers))
+        return rows
+
+    def _names(self, block: str, n: int) -> list[str]:
+        if self._heads is None:
+            return [str(t) for t in range(n)]
+        names = list(self._heads[block] if isinstance(self._heads, Mapping) else self._heads)
+        if len(names) != n:
+            raise ValueError(f"heads should name the {n} heads of {block}. Found {len(names)} names.")
+        return names
+
+
+def _mean_over_samples(reading: Reading) -> Reading:
+    """A reading on the host, over all samples if the block settles each on its own."""
+
+    def mean(tensor: Tensor, axes: int) -> Tensor:
+        tensor = tensor.detach().cpu()
+        return tensor.reshape(-1, *tensor.shape[tensor.ndim - axes :]).mean(0)
+
+    return Reading(mean(reading.gram, 2), mean(reading.weights, 1))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.095 else f"{100 * share:.0f} %"
