@@ -72,7 +72,12 @@ def test_the_table_is_ready_for_a_data_frame():
 
 
 def test_sentences_name_the_neglected():
-    (sentence,) = [s for s in monitored(Sum(), ["small", "middle", "large"]).sentences() if "receives" in s]
+    small, middle = [s for s in monitored(Sum(), ["small", "middle", "large"]).sentences() if "receives" in s]
+    assert middle.startswith("'middle' receives")
+    (sentence,) = [
+        s for s in monitored(Sum(), ["small", "middle", "large"]).sentences(neglected=0.1) if "receives" in s
+    ]
+    assert sentence.startswith(small[:15])
     assert sentence.startswith("'small' receives 0.")
     assert "of the gradient at y, where an even share would be 33 %." in sentence
     assert not [s for s in monitored(IMTLG(), ["small", "middle", "large"]).sentences() if "receives" in s]
@@ -82,7 +87,7 @@ def test_sentences_name_those_worked_against():
     block, _ = read(Sum(), torch.tensor([[10.0, 0], [-3, 0.1]]))
     monitor = Monitor(block)
     monitor.record()
-    assert monitor.sentences() == [
+    assert monitor.sentences(neglected=0.1) == [
         "'1' is worked against at block: the step and its gradient have a cosine of -1.00."
     ]
     assert monitor.sentences(neglected=0.5)[0].startswith("'1' receives 23 %")
@@ -93,7 +98,7 @@ def test_the_figure_has_a_row_per_block(tmp_path):
     figure = monitor.plot()
     assert isinstance(figure, matplotlib.figure.Figure)
     assert figure.axes[0].get_title() == "Shares of the gradient at y"
-    assert [t.get_text() for t in figure.axes[0].get_legend().get_texts()] == ["small", "middle", "large"]
+    assert [t.get_text() for t in figure.axes[0].get_legend().get_texts()] == ["large", "middle", "small"]
     figure.savefig(tmp_path / "monitor.png")
     assert (tmp_path / "monitor.png").stat().st_size > 10_000
 

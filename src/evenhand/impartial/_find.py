@@ -60,9 +60,9 @@ class FoundBlock:
         size = " and ".join(map(str, map(list, self.shapes[:1])))
         more = f" and {len(self.shapes) - 1} more" if len(self.shapes) > 1 else ""
         return (
-            f"{self.place} ({self.kind} {size}{more}): {len(self.heads)} heads, gradients {self.spread:.3g} times "
-            f"as long, {self.conflict:.0%} of pairs in conflict; {self.names[least]!r} has "
-            f"{shares[least].item():.1%} of the gradient"
+            f"{self.place} ({self.kind} {size}{more}): {len(self.heads)} heads, the longest gradient "
+            f"{self.spread:.3g} times the shortest, {self.conflict:.0%} of pairs in conflict; {self.names[least]!r} "
+            f"has {shares[least].item():.1%} of the gradient"
         )
 
 

@@ -55,7 +55,7 @@ class GradDrop(Method):
         total = up + down
         rises = up / total.where(total > 0, 1.0) > uniform(up.shape, votes, self.generator)
         follows = torch.where(rises, votes > 0, votes < 0) | (total == 0)  # no votes, no conflict
-        leak = self.leak.to(votes.dtype).unsqueeze(-1)
+        leak = self.leak.to(votes).unsqueeze(-1)
         return leak + (1 - leak) * follows.to(votes.dtype)
 
     def check_heads(self, n: int, /) -> None:

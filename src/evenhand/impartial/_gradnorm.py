@@ -103,6 +103,7 @@ class GradNorm(Scaling):
     def _start(self, norms: Tensor) -> None:
         if self.state.numel() == 0:
             self.state = torch.stack([torch.zeros_like(norms)] * 3 + [torch.ones_like(norms)])
+            self.steps = self.steps.to(norms.device)
         elif self.state.shape[1:] != norms.shape:
             raise ValueError(
                 f"GradNorm has learnt weights of shape {list(self.state.shape[1:])} and now meets heads of "

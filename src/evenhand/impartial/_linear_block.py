@@ -136,7 +136,7 @@ class LinearHeads(Source):
     ) -> None:
         dtype = compute_dtype(h)
         self._h, self._weight, self._y = h.to(dtype), weight.to(dtype), y
-        self._member = member.to(dtype)  # [P, T]
+        self._member = member.to(self._h)  # [P, T]
         self._observed = None if observed is None else observed.to(dtype)
         self._gram: Tensor | None = None
         self._comparison: Tensor | None = None

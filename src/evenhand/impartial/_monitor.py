@@ -71,7 +71,7 @@ class Monitor:
         rows.sort(key=lambda row: self._steps.index(row[0]))  # type: ignore[arg-type]
         return {column: [row[i] for row in rows] for i, column in enumerate(COLUMNS)}
 
-    def sentences(self, *, neglected: float = 0.1, last: int = 100) -> list[str]:
+    def sentences(self, *, neglected: float = 0.5, last: int = 100) -> list[str]:
         """A plain sentence for every head that is neglected, and for every head that is worked against.
 
         Args:
@@ -102,6 +102,7 @@ class Monitor:
     def plot(self) -> Figure:
         """A figure with the shares over training and the cosines of the last record, a row per block."""
         try:
+            import matplotlib
             from matplotlib.figure import Figure
         except ImportError as error:
             raise ImportError("plot needs matplotlib: pip install 'evenhand[plot]'") from error
@@ -112,11 +113,14 @@ class Monitor:
         axes = figure.subplots(len(self.blocks), 2, squeeze=False, width_ratios=(2, 1))
         for (left, right), (name, readings) in zip(axes, self._readings.items(), strict=True):
             heads = self._names(name, len(readings[-1].weights))
-            left.stackplot(self._steps, torch.stack([r.shares for r in readings]).T.numpy(), labels=heads)
+            shares = torch.stack([r.shares for r in readings]).T.numpy()
+            colors = [matplotlib.colormaps["tab20"](t % 20) for t in range(len(heads))]
+            left.stackplot(self._steps, shares, labels=heads, colors=colors)
             left.set(title=f"Shares of the gradient at {name}", xlabel="step", ylabel="share", ylim=(0, 1))
             left.margins(x=0)
-            if len(heads) <= 12:
-                left.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
+            if len(heads) <= 20:
+                place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+                left.legend(**place, fontsize="small", reverse=True)  # in the order of the stack
             image = right.imshow(readings[-1].cosines.numpy(), vmin=-1, vmax=1, cmap="RdBu")
             right.set_xticks(range(len(heads)), heads, rotation=90, fontsize="small")
             right.set_yticks(range(len(heads)), heads, fontsize="small")

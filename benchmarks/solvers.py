@@ -1,0 +1,137 @@
+"""What a method costs on its own: milliseconds per problem, and how exact the answer is, beside TorchJD.
+
+Problems are Gram matrices of T conflicting gradients whose norms spread over two decades, in single precision.
+TorchJD solves one problem at a time; Evenhand a batch. The error is how far the answer violates
+what defines it:
+
+    MGDA         the duality gap |d|^2 - min_t <g_t, d>, in units of |d*|^2
+    CAGrad       the duality gap of the worst head, in units of the mean gradient
+    IMTL-G       the spread of the projections, in units of their mean
+    UPGrad       the distance to the solution in double precision, in units of its length
+    Nash-MTL     max |w_t (G w)_t / mean - 1|
+    PCGrad, Aligned-MTL   the distance to TorchJD's answer in double precision, in units of its length
+
+    python benchmarks/solvers.py [--rounds 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+
+import torch
+import torchjd.aggregation as jd
+from _timing import median_ms
+from torch import Tensor
+
+from evenhand.impartial import IMTLG, MGDA, AlignedMTL, CAGrad, Method, NashMTL, PCGrad, UPGrad
+
+ERRORS = dict[str, Callable[[Tensor, Tensor], float]]
+
+
+def problem(batch: int, heads: int, seed: int = 0) -> Tensor:
+    """Gradients [batch, T, n] of independent directions and very different norms."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randn(batch, heads, 4 * heads, generator=generator)
+    return rows * 10 ** (2 * torch.rand(batch, heads, 1, generator=generator) - 1)
+
+
+def error_of(name: str, rows: Tensor, weights: Tensor) -> float:
+    """How far weights [T] violate what defines the method, for gradients [T, n]."""
+    rows, weights = rows.double(), weights.double()
+    total, heads = weights @ rows, len(rows)
+    if name == "MGDA":
+        total = total / weights.sum()
+        best = MGDA()(rows).sum(0).square().sum()
+        return ((total.square().sum() - (rows @ total).min()) / best).item()
+    if name == "CAGrad":
+        mean = rows.mean(0)
+        pull = weights - 1 / heads
+        point = (pull / pull.sum()) @ rows
+        bound = point @ mean + 0.4 * mean.norm() * point.norm()
+        return ((bound - (rows @ total).min()) / mean.square().sum()).abs().item()
+    if name == "IMTLG":
+        projections = (rows / rows.norm(dim=-1, keepdim=True)) @ total
+        return ((projections.max() - projections.min()) / projections.mean()).abs().item()
+    if name == "NashMTL":
+        gains = weights * (rows @ total)
+        return (gains / gains.mean() - 1).abs().max().item()
+    exact = (UPGrad() if name == "UPGrad" else AlignedMTL())(rows).sum(0)
+    scale = (exact @ total) / total.square().sum()  # TorchJD averages where Evenhand adds up
+    return ((scale * total - exact).norm() / exact.norm()).item()
+
+
+OURS: dict[str, Method] = {
+    "MGDA": MGDA(),
+    "CAGrad": CAGrad(0.4),
+    "IMTLG": IMTLG(),
+    "PCGrad": PCGrad(),
+    "UPGrad": UPGrad(),
+    "AlignedMTL": AlignedMTL(),
+    "NashMTL": NashMTL(),
+}
+
+
+def weights_of(method: Method, gram: Tensor) -> Tensor:
+    if hasattr(method, "weights"):
+        return method.weights(gram)
+    return method.mixing(gram).sum(-2)
+
+
+def theirs(name: str, heads: int) -> Callable[[Tensor, Tensor], Tensor]:
+    if name == "NashMTL":
+        return lambda rows, gram: jd.NashMTL(heads)(rows)
+    weighting = {
+        "MGDA": jd.MGDAWeighting,
+        "CAGrad": lambda: jd.CAGradWeighting(0.4),
+        "IMTLG": jd.IMTLGWeighting,
+        "PCGrad": jd.PCGradWeighting,
+        "UPGrad": jd.UPGradWeighting,
+        "AlignedMTL": jd.AlignedMTLWeighting,
+    }[name]()
+    return lambda rows, gram: weighting(gram)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=20)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")
+    print(f"torch {torch.__version__}, one thread; milliseconds per problem, largest error of 8 problems\n")
+    print(f"{'':12}{'T':>3}{'TorchJD':>10}{'B=1':>9}{'B=64':>9}{'B=1024':>9}{'error, TorchJD':>16}{'error, ours':>13}")
+    for heads in (3, 10, 50):
+        batches = {size: problem(size, heads) for size in (1, 64, 1024)}
+        grams = {size: rows @ rows.mT for size, rows in batches.items()}
+        for name, method in OURS.items():
+            peer = theirs(name, heads)
+            slow = name == "NashMTL" or (name == "UPGrad" and heads == 50)
+            sides = {
+                "peer": lambda peer=peer: peer(batches[1][0], grams[1][0]),
+                "1": lambda m=method: weights_of(m, grams[1][0]),
+                "64": lambda m=method: weights_of(m, grams[64]),
+            }
+            times = median_ms(sides, rounds=3 if slow else args.rounds)
+            large = median_ms({"1024": lambda m=method: weights_of(m, grams[1024])}, rounds=1)["1024"]
+            rows, gram = batches[64][:8], grams[64][:8]
+            if name == "PCGrad":
+                errors = ("", "")
+            elif name == "NashMTL":
+                ours = max(error_of(name, r, weights_of(method, g)) for r, g in zip(rows, gram, strict=True))
+                errors = ("-", f"{ours:.0e}")
+            else:
+                pairs = [
+                    max(error_of(name, r, solve(r, g)) for r, g in zip(rows, gram, strict=True))
+                    for solve in (peer, lambda _, g, m=method: weights_of(m, g))
+                ]
+                errors = tuple(f"{e:.0e}" for e in pairs)
+            print(
+                f"{name:12}{heads:3}{times['peer']:10.3f}{times['1']:9.3f}{times['64'] / 64:9.4f}"
+                f"{large / 1024:9.4f}{errors[0]:>16}{errors[1]:>13}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
