@@ -10,6 +10,7 @@ with the others; the numbers are ratios of medians of processor time on one thre
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 from collections.abc import Callable
 
@@ -175,11 +176,11 @@ class TinyVAE(nn.Module):
         hidden, latent = 50, max(1, columns // 2)
         self.reals, self.categoricals = columns - columns // 2, columns // 2
         sizes = [columns, hidden, hidden, hidden]
-        layers = [m for a, b in zip(sizes, sizes[1:], strict=False) for m in (nn.Linear(a, b), nn.Tanh())]
+        layers = [m for a, b in itertools.pairwise(sizes) for m in (nn.Linear(a, b), nn.Tanh())]
         self.encoder = nn.Sequential(nn.Dropout(0.1), nn.BatchNorm1d(columns), *layers)
         self.latent = nn.Linear(hidden, 2 * latent)
         sizes = [latent, hidden, hidden, hidden]
-        layers = [m for a, b in zip(sizes, sizes[1:], strict=False) for m in (nn.Linear(a, b), nn.ReLU())]
+        layers = [m for a, b in itertools.pairwise(sizes) for m in (nn.Linear(a, b), nn.ReLU())]
         self.decoder = nn.Sequential(*layers)
         self.heads = nn.Linear(hidden, 2 * self.reals + 4 * self.categoricals)
         column = [*range(self.reals)] * 2 + [self.reals + c for c in range(self.categoricals) for _ in range(4)]
@@ -249,9 +250,7 @@ def main() -> None:
             times = median_ms(sides, rounds=max(5, args.rounds // 3))
             base = {c: "plain, one head matrix" if c == "fused block" else "plain" for c in columns}
             cells = [f"{times[c] / times[base[c]]:.2f}" if c in times else "-" for c in columns]
-            print(
-                f"D={heads:<4}{name:18}{times['plain']:10.2f}" + "".join(f"{c:>21}" for c in cells), flush=True
-            )
+            print(f"D={heads:<4}{name:18}{times['plain']:10.2f}" + "".join(f"{c:>21}" for c in cells), flush=True)
 
 
 if __name__ == "__main__":

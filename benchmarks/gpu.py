@@ -1,6 +1,6 @@
 """Blocks on a CUDA device: no host synchronisation, capture in a CUDA graph, and what they cost there.
 
-    python benchmarks/gpu.py [--out report.json]
+python benchmarks/gpu.py [--out report.json]
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Model(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.kind == "parameters":
             calls = [self.encoder] * 3 if self.block is None else self.block(3)
-            return sum(((self.heads(call(x * (t + 1))) - x) * self.scales).square().sum() for t, call in enumerate(calls))
+            return sum(
+                ((self.heads(call(x * (t + 1))) - x) * self.scales).square().sum() for t, call in enumerate(calls)
+            )
         y = self.encoder(x)
         if self.block is None:
             eta = self.heads(y)

@@ -7,9 +7,8 @@ what defines it:
     MGDA         the duality gap |d|^2 - min_t <g_t, d>, in units of |d*|^2
     CAGrad       the duality gap of the worst head, in units of the mean gradient
     IMTL-G       the spread of the projections, in units of their mean
-    UPGrad       the distance to the solution in double precision, in units of its length
     Nash-MTL     max |w_t (G w)_t / mean - 1|
-    PCGrad, Aligned-MTL   the distance to TorchJD's answer in double precision, in units of its length
+    UPGrad, Aligned-MTL   the distance to the answer in double precision, in units of its length
 
     python benchmarks/solvers.py [--rounds 20]
 """
@@ -26,8 +25,6 @@ from _timing import median_ms
 from torch import Tensor
 
 from evenhand.impartial import IMTLG, MGDA, AlignedMTL, CAGrad, Method, NashMTL, PCGrad, UPGrad
-
-ERRORS = dict[str, Callable[[Tensor, Tensor], float]]
 
 
 def problem(batch: int, heads: int, seed: int = 0) -> Tensor:
@@ -100,37 +97,40 @@ def main() -> None:
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
     print(f"torch {torch.__version__}, one thread; milliseconds per problem, largest error of 8 problems\n")
-    print(f"{'':12}{'T':>3}{'TorchJD':>10}{'B=1':>9}{'B=64':>9}{'B=1024':>9}{'error, TorchJD':>16}{'error, ours':>13}")
+    print(
+        f"{'':12}{'T':>3}{'TorchJD':>10}{'B=1':>9}{'B=64':>9}{'B=1024':>9}{'error, TorchJD':>16}{'error, ours':>13}"
+    )
     for heads in (3, 10, 50):
-        batches = {size: problem(size, heads) for size in (1, 64, 1024)}
-        grams = {size: rows @ rows.mT for size, rows in batches.items()}
-        for name, method in OURS.items():
-            peer = theirs(name, heads)
-            slow = name == "NashMTL" or (name == "UPGrad" and heads == 50)
-            sides = {
-                "peer": lambda peer=peer: peer(batches[1][0], grams[1][0]),
-                "1": lambda m=method: weights_of(m, grams[1][0]),
-                "64": lambda m=method: weights_of(m, grams[64]),
-            }
-            times = median_ms(sides, rounds=3 if slow else args.rounds)
-            large = median_ms({"1024": lambda m=method: weights_of(m, grams[1024])}, rounds=1)["1024"]
-            rows, gram = batches[64][:8], grams[64][:8]
-            if name == "PCGrad":
-                errors = ("", "")
-            elif name == "NashMTL":
-                ours = max(error_of(name, r, weights_of(method, g)) for r, g in zip(rows, gram, strict=True))
-                errors = ("-", f"{ours:.0e}")
-            else:
-                pairs = [
-                    max(error_of(name, r, solve(r, g)) for r, g in zip(rows, gram, strict=True))
-                    for solve in (peer, lambda _, g, m=method: weights_of(m, g))
-                ]
-                errors = tuple(f"{e:.0e}" for e in pairs)
-            print(
-                f"{name:12}{heads:3}{times['peer']:10.3f}{times['1']:9.3f}{times['64'] / 64:9.4f}"
-                f"{large / 1024:9.4f}{errors[0]:>16}{errors[1]:>13}",
-                flush=True,
-            )
+        for name in OURS:
+            print(row(name, heads, args.rounds), flush=True)
+
+
+def row(name: str, heads: int, rounds: int) -> str:
+    """Time and error of one method at one size."""
+    method, peer = OURS[name], theirs(name, heads)
+    batches = {size: problem(size, heads) for size in (1, 64, 1024)}
+    grams = {size: rows @ rows.mT for size, rows in batches.items()}
+    sides = {
+        "peer": lambda: peer(batches[1][0], grams[1][0]),
+        "1": lambda: weights_of(method, grams[1][0]),
+        "64": lambda: weights_of(method, grams[64]),
+    }
+    slow = name == "NashMTL" or (name == "UPGrad" and heads == 50)
+    times = median_ms(sides, rounds=3 if slow else rounds)
+    times |= median_ms({"1024": lambda: weights_of(method, grams[1024])}, rounds=1)
+
+    def worst(solve: Callable[[Tensor, Tensor], Tensor]) -> str:
+        pairs = zip(batches[64][:8], grams[64][:8], strict=True)
+        return f"{max(error_of(name, r, solve(r, g)) for r, g in pairs):.0e}"
+
+    # PCGrad is random, and TorchJD's Nash-MTL tells no weights
+    errors = "", ""
+    if name != "PCGrad":
+        errors = "-" if name == "NashMTL" else worst(peer), worst(lambda _, g: weights_of(method, g))
+    return (
+        f"{name:12}{heads:3}{times['peer']:10.3f}{times['1']:9.3f}{times['64'] / 64:9.4f}"
+        f"{times['1024'] / 1024:9.4f}{errors[0]:>16}{errors[1]:>13}"
+    )
 
 
 if __name__ == "__main__":

@@ -41,9 +41,7 @@ class FusedMultiHead(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         eta = self.block(self.encoder(x), self.linear.weight, self.linear.bias)
-        return sum(
-            10.0**t * (pair - t).square().mean() for t, pair in enumerate(eta.split(2, dim=-1))
-        )
+        return sum(10.0**t * (pair - t).square().mean() for t, pair in enumerate(eta.split(2, dim=-1)))
 
 
 def gradient_of(model: nn.Module, x: torch.Tensor) -> torch.Tensor:

@@ -60,7 +60,9 @@ class Model(nn.Module):
                 1,
             )
         loss = (eta - 1).square() * weight
-        return (loss * observed.repeat_interleave(2, 1)).sum(1).mean() if self.kind == "masked" else loss.sum(1).mean()
+        return (
+            (loss * observed.repeat_interleave(2, 1)).sum(1).mean() if self.kind == "masked" else loss.sum(1).mean()
+        )
 
 
 def data() -> torch.Tensor:

@@ -37,9 +37,7 @@ class VAE(nn.Module):
             columns = self.heads(y).split(1, -1)
         else:
             columns = self.block(y, self.heads.weight, self.heads.bias).split(1, -1)
-        return {
-            f"x{d}": -Normal(column, 10.0**d).log_prob(x[:, d : d + 1]).sum() for d, column in enumerate(columns)
-        }
+        return {f"x{d}": -Normal(column, 10.0**d).log_prob(x[:, d : d + 1]).sum() for d, column in enumerate(columns)}
 
 
 def summary(blocks):
@@ -106,9 +104,7 @@ class MMVAE(nn.Module):
             for d, (decoder, x) in enumerate(zip(self.decoders, xs, strict=True))
         }
         log_q = {
-            f"q{b}(z{a})": expert.log_prob(z).sum()
-            for a, z in enumerate(samples)
-            for b, expert in enumerate(fixed)
+            f"q{b}(z{a})": expert.log_prob(z).sum() for a, z in enumerate(samples) for b, expert in enumerate(fixed)
         }
         return {"log p": log_p, "log q": log_q}
 

@@ -22,9 +22,7 @@ def gradients(fused, method, y, linear, observed=None, **options):
         eta = LinearBlock(method, HEADS, **options)(y, linear.weight, linear.bias, observed=observed)
     else:
         views = Block(method, **options)(y, 3, observed=observed)
-        columns = [
-            F.linear(views[h], linear.weight[i : i + 1], linear.bias[i : i + 1]) for i, h in enumerate(HEADS)
-        ]
+        columns = [F.linear(views[h], linear.weight[i : i + 1], linear.bias[i : i + 1]) for i, h in enumerate(HEADS)]
         eta = torch.cat(columns, -1)
     loss = (eta - 1).square() * SCALES.to(eta.dtype)
     loss = loss if observed is None else loss * observed[..., HEADS]

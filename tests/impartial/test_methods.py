@@ -130,8 +130,10 @@ def test_cagrad_equals_a_general_solver(rows, c):
     rows = rows / rows.norm()
     mean = rows.mean(0)
     result = minimize(
-        lambda w: ((w @ rows.numpy()) @ mean.numpy())
-        + c * mean.norm().item() * max(1e-300, ((w @ rows.numpy()) ** 2).sum()) ** 0.5,
+        lambda w: (
+            ((w @ rows.numpy()) @ mean.numpy())
+            + c * mean.norm().item() * max(1e-300, ((w @ rows.numpy()) ** 2).sum()) ** 0.5
+        ),
         torch.ones(len(rows)).numpy() / len(rows),
         bounds=[(0, 1)] * len(rows),
         constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
@@ -254,6 +256,11 @@ def test_aligned_gradients_are_orthogonal_and_equally_long(rows):
     result = AlignedMTL()(rows)
     smallest = torch.linalg.svdvals(rows).min()
     assert_close(result @ result.T, smallest**2 * torch.eye(len(rows)), 1e-6)
+
+
+def test_a_small_but_independent_gradient_is_not_taken_for_rounding():
+    rows = torch.randn(3, 50) * torch.tensor([[1e4], [1.0], [1e-2]])
+    assert_close(AlignedMTL()(rows.float()), AlignedMTL()(rows), 1e-3)
 
 
 # UPGrad

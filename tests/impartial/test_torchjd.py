@@ -5,7 +5,7 @@ import torch
 import torchjd.aggregation as jd
 from hypothesis import given
 
-from evenhand.impartial import IMTLG, MGDA, AlignedMTL, Block, CAGrad, FromTorchJD, GradDrop, PCGrad, UPGrad
+from evenhand.impartial import IMTLG, MGDA, AlignedMTL, Block, CAGrad, FromTorchJD, GradDrop, UPGrad
 from evenhand.impartial._pcgrad import project
 
 from ._asserts import assert_close
@@ -32,9 +32,7 @@ def test_aligned(rows):
 def test_upgrad(rows):
     from torchjd.linalg import QuadprogProjector
 
-    reference = jd.UPGrad(
-        pref_vector=ones(rows), projector=QuadprogProjector(norm_eps=1e-30, reg_eps=0.0)
-    )
+    reference = jd.UPGrad(pref_vector=ones(rows), projector=QuadprogProjector(norm_eps=1e-30, reg_eps=0.0))
     assert_close(UPGrad()(rows).sum(0), reference(rows), 1e-6)
 
 

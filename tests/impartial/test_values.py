@@ -41,12 +41,8 @@ def test_output_of_a_block(method, expected):
 
 def test_weights():
     gram = ROWS @ ROWS.T
-    torch.testing.assert_close(
-        IMTLG().weights(gram), torch.tensor([0.33265, 0.43246, 0.23489]), atol=6e-6, rtol=0
-    )
-    torch.testing.assert_close(
-        MGDA().weights(gram), torch.tensor([0.29153, 0.41531, 0.29316]), atol=6e-6, rtol=0
-    )
+    torch.testing.assert_close(IMTLG().weights(gram), torch.tensor([0.33265, 0.43246, 0.23489]), atol=6e-6, rtol=0)
+    torch.testing.assert_close(MGDA().weights(gram), torch.tensor([0.29153, 0.41531, 0.29316]), atol=6e-6, rtol=0)
 
 
 def test_pcgrad_of_two():

@@ -22,6 +22,8 @@ from ._sum import Sum
 from ._upgrad import UPGrad
 
 __all__ = [
+    "IMTLG",
+    "MGDA",
     "AlignedMTL",
     "Block",
     "CAGrad",
@@ -30,9 +32,7 @@ __all__ = [
     "FromTorchJD",
     "GradDrop",
     "GradNorm",
-    "IMTLG",
     "LinearBlock",
-    "MGDA",
     "Method",
     "Mixing",
     "Monitor",

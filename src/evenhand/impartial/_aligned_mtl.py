@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ._eigen import eigh
 from ._method import Mixing
+from ._solvers import correlation
 
 
 class AlignedMTL(Mixing):
@@ -21,9 +22,16 @@ class AlignedMTL(Mixing):
     """
 
     def mixing(self, gram: Tensor, /) -> Tensor:
-        values, vectors = eigh(gram)
-        rounding = values.amax(-1, keepdim=True) * gram.shape[-1] * torch.finfo(gram.dtype).eps
-        kept = ~(values <= rounding)  # NaN is kept
+        r = correlation(gram)
+        # a head without gradient must not be the smallest one
+        squares = r.norms.square()
+        filled = squares.amax(-1, keepdim=True) * (1 - r.active)
+        values, vectors = eigh(gram.to(r.matrix.dtype) + torch.diag_embed(filled))
+        # Gradients that are small but independent count; dependent ones leave eigenvalues of rounding.
+        pivots = torch.linalg.cholesky_ex(r.matrix)[0].diagonal(dim1=-2, dim2=-1)
+        independent = pivots.square().amin(-1, keepdim=True) > r.ridge
+        rounding = values.amax(-1, keepdim=True) * r.ridge / 4
+        kept = ~(values <= torch.where(independent, 0.0, rounding))  # NaN is kept
         smallest = torch.where(kept, values, torch.inf).amin(-1, keepdim=True)
         stretch = torch.where(kept, smallest / values, 0.0).clamp(min=0).sqrt()
-        return ((vectors * stretch.unsqueeze(-2)) @ vectors.mT).to(gram.dtype)
+        return ((vectors * stretch.unsqueeze(-2)) @ vectors.mT * r.active.unsqueeze(-1)).to(gram.dtype)

@@ -26,9 +26,7 @@ class Compose(Method):
         super().__init__()
         for position, step in enumerate(steps):
             if not isinstance(step, Method):
-                raise ValueError(
-                    f"steps[{position}] should be a method such as PCGrad(). Found {step!r}."
-                )
+                raise ValueError(f"steps[{position}] should be a method such as PCGrad(). Found {step!r}.")
         # a chain of chains is one chain
         flat = [s for step in steps for s in (step.steps if isinstance(step, Compose) else [step])]
         self.steps = nn.ModuleList(flat)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ._solvers import may_look, solve_dtype, solve_positive, times
 
-SWEEPS = 10
+SWEEPS = 8
 CLEAR_PIVOT = 1e-2  # no pivot of a matrix of full rank is near its rounding error
 
 

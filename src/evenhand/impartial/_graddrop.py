@@ -32,15 +32,11 @@ class GradDrop(Method):
 
     uses_input = True
 
-    def __init__(
-        self, leak: float | Sequence[float] = 0.0, *, generator: torch.Generator | None = None
-    ) -> None:
+    def __init__(self, leak: float | Sequence[float] = 0.0, *, generator: torch.Generator | None = None) -> None:
         super().__init__()
         values = torch.as_tensor(leak, dtype=torch.float32)
         if values.ndim > 1 or not ((values >= 0) & (values <= 1)).all():
-            raise ValueError(
-                f"leak should be a number in [0, 1], or one such number per head. Found {leak!r}."
-            )
+            raise ValueError(f"leak should be a number in [0, 1], or one such number per head. Found {leak!r}.")
         self.leak: Tensor
         self.register_buffer("leak", values, persistent=False)
         self.generator = generator
@@ -61,8 +57,7 @@ class GradDrop(Method):
     def check_heads(self, n: int, /) -> None:
         if self.leak.ndim == 1 and len(self.leak) != n:
             raise ValueError(
-                f"leak should be one number, or one for each of the {n} heads. Found {len(self.leak)} "
-                "numbers."
+                f"leak should be one number, or one for each of the {n} heads. Found {len(self.leak)} numbers."
             )
 
     def extra_repr(self) -> str:

@@ -46,8 +46,10 @@ class LinearBlock(Settlement):
     def __init__(self, method: Method, heads: Sequence[int], *, preserve_norm: bool = True) -> None:
         super().__init__(method, preserve_norm=preserve_norm)
         index = torch.as_tensor(heads)
-        if index.ndim != 1 or index.is_floating_point() or sorted(set(index.tolist())) != list(
-            range(int(index.max()) + 1 if len(index) else 1)
+        if (
+            index.ndim != 1
+            or index.is_floating_point()
+            or sorted(set(index.tolist())) != list(range(int(index.max()) + 1 if len(index) else 1))
         ):
             raise ValueError(
                 "heads should be the number of the head of every column, with all numbers from 0 on in "

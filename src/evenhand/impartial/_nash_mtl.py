@@ -8,7 +8,7 @@ from torch import Tensor
 from ._method import Scaling
 from ._solvers import Correlation, correlation, may_look, solve_positive, times
 
-ROUNDS = 40
+ROUNDS = 20
 
 
 class NashMTL(Scaling):

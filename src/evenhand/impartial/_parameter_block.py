@@ -56,9 +56,7 @@ class ParameterBlock(Settlement):
             return [module] * n
         sentinel = next(iter(trained.values())).new_empty(0)
         aliases = _Aliases.apply(sentinel, n, self, *trained.values())
-        return [
-            _View(module, dict(zip(trained, aliases[head::n], strict=True))) for head in range(n)
-        ]
+        return [_View(module, dict(zip(trained, aliases[head::n], strict=True))) for head in range(n)]
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         return Parameters(tensors, likes)
@@ -79,9 +77,7 @@ class _Aliases(torch.autograd.Function):
     """n aliases of every parameter forward, the impartial sum of their gradients backward."""
 
     @staticmethod
-    def forward(
-        ctx: Any, sentinel: Tensor, n: int, block: ParameterBlock, *parameters: Tensor
-    ) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, sentinel: Tensor, n: int, block: ParameterBlock, *parameters: Tensor) -> tuple[Tensor, ...]:
         ctx.block, ctx.n = block, n
         ctx.save_for_backward(sentinel, *parameters)
         ctx.set_materialize_grads(False)

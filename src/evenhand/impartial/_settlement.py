@@ -29,9 +29,7 @@ class Settlement(nn.Module, ABC):
     def __init__(self, method: Method, *, preserve_norm: bool = True) -> None:
         super().__init__()
         if not isinstance(method, Method):
-            raise ValueError(
-                f"method should be a method of evenhand.impartial such as IMTLG(). Found {method!r}."
-            )
+            raise ValueError(f"method should be a method of evenhand.impartial such as IMTLG(). Found {method!r}.")
         self.method = method
         self.preserve_norm = preserve_norm
         self._last: Reading | None = None
@@ -42,8 +40,7 @@ class Settlement(nn.Module, ABC):
         """Norms, cosines, weights and shares of the last backward pass through this block."""
         if self._last is None:
             raise RuntimeError(
-                f"No backward pass has gone through this {type(self).__name__} yet: read it after "
-                "loss.backward()."
+                f"No backward pass has gone through this {type(self).__name__} yet: read it after loss.backward()."
             )
         return self._last
 
@@ -93,9 +90,7 @@ _blocks: weakref.WeakValueDictionary[int, Settlement] = weakref.WeakValueDiction
 
 
 @torch.library.custom_op("evenhand::settle", mutates_args=())
-def _settle_compiled(
-    ticket: int, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None
-) -> list[Tensor]:
+def _settle_compiled(ticket: int, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
     """One opaque call in a compiled graph: a method may draw random numbers and keep a state."""
     with exact_products(tensors[0].device.type):
         return _blocks[ticket]._settle(tensors, likes, mask)
@@ -121,7 +116,7 @@ def neutral_blocks() -> Iterator[None]:
         _neutral = before
 
 
-class exact_products:  # noqa: N801
+class exact_products:
     """Within it nothing is recorded and products of float32 numbers are exact: no autocast, no TF32."""
 
     # A class and not a generator: it is entered in every backward pass, and mostly has nothing to do.

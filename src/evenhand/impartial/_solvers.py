@@ -103,7 +103,7 @@ def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float) -> Tensor
     return _descend(matrix, right, x, ridge)
 
 
-PIVOTS = 12
+PIVOTS = 10
 PATIENCE = 3
 
 
