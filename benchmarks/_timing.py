@@ -7,16 +7,28 @@ import time
 from collections.abc import Callable
 
 
-def median_ms(sides: dict[str, Callable[[], object]], *, rounds: int, inner: int = 1) -> dict[str, float]:
-    """The median time of one call of each side in milliseconds, of rounds in which all take turns."""
-    times: dict[str, list[float]] = {name: [] for name in sides}
-    for call in sides.values():
-        for _ in range(3):
-            call()
-    for _ in range(rounds):
-        for name, call in sides.items():
-            start = time.process_time()
-            for _ in range(inner):
+class Times:
+    """Processor time of several sides, round by round."""
+
+    def __init__(self, sides: dict[str, Callable[[], object]], *, rounds: int) -> None:
+        self._times: dict[str, list[float]] = {name: [] for name in sides}
+        for call in sides.values():
+            for _ in range(3):
                 call()
-            times[name].append((time.process_time() - start) / inner * 1e3)
-    return {name: statistics.median(values) for name, values in times.items()}
+        for _ in range(rounds):
+            for name, call in sides.items():
+                start = time.process_time()
+                call()
+                self._times[name].append(time.process_time() - start)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._times
+
+    def ms(self, name: str) -> float:
+        """The median time of one call in milliseconds."""
+        return statistics.median(self._times[name]) * 1e3
+
+    def ratio(self, name: str, to: str) -> float:
+        """The median over rounds of the ratio of two sides in the same round: drifts cancel."""
+        pairs = zip(self._times[name], self._times[to], strict=True)
+        return statistics.median(a / b for a, b in pairs)

@@ -2,7 +2,7 @@
 
 Two models: an encoder of half a million parameters with one linear head per task, and the paper's
 VAE for tables (50 hidden units, heads vectorised). Every side runs in the same process and takes turns
-with the others; the numbers are ratios of medians of processor time on one thread.
+with the others; the numbers are medians over rounds of ratios of processor time on one thread.
 
     python benchmarks/block_overhead.py [--rounds 60] [--heads 5 20 50]
 """
@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import torch
 import torchjd.aggregation as jd
-from _timing import median_ms
+from _timing import Times
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torchjd.autojac import jac_to_grad, mtl_backward
@@ -233,10 +233,10 @@ def main() -> None:
     print(f"torch {torch.__version__}, one thread, {args.rounds} rounds")
     print("\nThe paper's VAE for tables, 50 hidden units, batch 128, fused block: ratio to plain training\n")
     print(f"{'':18}" + "".join(f"{f'D={d}':>10}" for d in (12, *args.heads)))
-    tables = [median_ms(vae_sides(d), rounds=5 * args.rounds) for d in (12, *args.heads)]
-    print(f"{'plain, ms':18}" + "".join(f"{t['plain']:10.2f}" for t in tables))
+    tables = [Times(vae_sides(d), rounds=5 * args.rounds) for d in (12, *args.heads)]
+    print(f"{'plain, ms':18}" + "".join(f"{t.ms('plain'):10.2f}" for t in tables))
     for name in METHODS:
-        print(f"{name:18}" + "".join(f"{t[name] / t['plain']:10.2f}" for t in tables), flush=True)
+        print(f"{name:18}" + "".join(f"{t.ratio(name, 'plain'):10.2f}" for t in tables), flush=True)
 
     columns = ["block", "fused block", "rep_grad loop", "TorchJD, features", "TorchJD, parameters"]
     print("\nAn encoder of half a million parameters, batch 128: ratio to plain training of the same heads\n")
@@ -247,10 +247,10 @@ def main() -> None:
             sides = network_sides(heads, name)
             if slow:
                 sides = {k: v for k, v in sides.items() if "TorchJD" not in k}
-            times = median_ms(sides, rounds=max(5, args.rounds // 3))
+            times = Times(sides, rounds=args.rounds)
             base = {c: "plain, one head matrix" if c == "fused block" else "plain" for c in columns}
-            cells = [f"{times[c] / times[base[c]]:.2f}" if c in times else "-" for c in columns]
-            print(f"D={heads:<4}{name:18}{times['plain']:10.2f}" + "".join(f"{c:>21}" for c in cells), flush=True)
+            cells = [f"{times.ratio(c, base[c]):.2f}" if c in times else "-" for c in columns]
+            print(f"D={heads:<4}{name:18}{times.ms('plain'):10.2f}" + "".join(f"{c:>21}" for c in cells), flush=True)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 import torch
 import torchjd.aggregation as jd
-from _timing import median_ms
+from _timing import Times
 from torch import Tensor
 
 from evenhand.impartial import IMTLG, MGDA, AlignedMTL, CAGrad, Method, NashMTL, PCGrad, UPGrad
@@ -116,8 +116,8 @@ def row(name: str, heads: int, rounds: int) -> str:
         "64": lambda: weights_of(method, grams[64]),
     }
     slow = name == "NashMTL" or (name == "UPGrad" and heads == 50)
-    times = median_ms(sides, rounds=3 if slow else rounds)
-    times |= median_ms({"1024": lambda: weights_of(method, grams[1024])}, rounds=1)
+    times = Times(sides, rounds=3 if slow else rounds)
+    large = Times({"1024": lambda: weights_of(method, grams[1024])}, rounds=1)
 
     def worst(solve: Callable[[Tensor, Tensor], Tensor]) -> str:
         pairs = zip(batches[64][:8], grams[64][:8], strict=True)
@@ -128,8 +128,8 @@ def row(name: str, heads: int, rounds: int) -> str:
     if name != "PCGrad":
         errors = "-" if name == "NashMTL" else worst(peer), worst(lambda _, g: weights_of(method, g))
     return (
-        f"{name:12}{heads:3}{times['peer']:10.3f}{times['1']:9.3f}{times['64'] / 64:9.4f}"
-        f"{times['1024'] / 1024:9.4f}{errors[0]:>16}{errors[1]:>13}"
+        f"{name:12}{heads:3}{times.ms('peer'):10.3f}{times.ms('1'):9.3f}{times.ms('64') / 64:9.4f}"
+        f"{large.ms('1024') / 1024:9.4f}{errors[0]:>16}{errors[1]:>13}"
     )
 
 

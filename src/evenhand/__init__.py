@@ -8,8 +8,10 @@ from .impartial import (
     Compose,
     GradDrop,
     GradNorm,
+    Monitor,
     PCGrad,
     Sum,
+    find_blocks,
     scale_gradient,
 )
 
@@ -21,7 +23,9 @@ __all__ = [
     "Compose",
     "GradDrop",
     "GradNorm",
+    "Monitor",
     "PCGrad",
     "Sum",
+    "find_blocks",
     "scale_gradient",
 ]

@@ -131,11 +131,11 @@ def test_per_sample_reads_per_sample():
     assert block.last.cosines.shape == (6, 3, 3)
 
 
-def test_per_sample_is_not_for_gradnorm_of_changing_batches():
-    block = Block(GradNorm(), per_sample=True)
-    settle(block, torch.randn(3, 6, 5))
-    with pytest.raises(ValueError, match="do not use it with per_sample=True"):
-        settle(block, torch.randn(3, 4, 5))
+def test_per_sample_is_not_for_methods_that_learn():
+    with pytest.raises(ValueError, match=r"per_sample should be False with GradNorm\(alpha=0.0\)"):
+        Block(GradNorm(), per_sample=True)
+    with pytest.raises(ValueError, match="per_sample should be False"):
+        Block(IMTLG() >> GradNorm(), per_sample=True)
 
 
 def test_feature_axes_say_what_a_row_is():

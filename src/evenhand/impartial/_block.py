@@ -51,6 +51,11 @@ class Block(Settlement):
         feature_axes: int = 1,
     ) -> None:
         super().__init__(method, preserve_norm=preserve_norm)
+        if per_sample and method.learns:
+            raise ValueError(
+                f"per_sample should be False with {method!r}, which learns about heads over time and cannot learn "
+                "about rows. Found per_sample=True."
+            )
         if feature_axes < 1:
             raise ValueError(f"feature_axes should be an integer >= 1. Found {feature_axes!r}.")
         self.per_sample = per_sample

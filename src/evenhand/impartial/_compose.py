@@ -28,9 +28,12 @@ class Compose(Method):
             if not isinstance(step, Method):
                 raise ValueError(f"steps[{position}] should be a method such as PCGrad(). Found {step!r}.")
         # a chain of chains is one chain
-        flat = [s for step in steps for s in (step.steps if isinstance(step, Compose) else [step])]
-        self.steps = nn.ModuleList(flat)
+        flat: list[Method] = []
+        for step in steps:
+            flat += list(step.steps) if isinstance(step, Compose) else [step]  # type: ignore[arg-type]
+        self.steps: nn.ModuleList = nn.ModuleList(flat)
         self.uses_input = any(step.uses_input for step in flat)
+        self.learns = any(step.learns for step in flat)
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         for step in self.steps:

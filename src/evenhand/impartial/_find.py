@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os.path
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -90,7 +90,9 @@ def find_blocks(
         [('features', ((5, 4),), ('a', 'b'))]
     """
     groups = _check_losses(losses)
-    names = {} if model is None else {p: name for name, p in model.named_parameters()}
+    names: dict[Tensor, str] = {}
+    if model is not None:
+        names = {p: name for name, p in model.named_parameters()}
     found = []
     with neutral_blocks():
         for group in groups:
@@ -135,7 +137,7 @@ def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Itera
         if _disjoint(rows):
             # Every head has columns of its own, as after one linear layer for all heads: they do not meet
             # here but at what those columns were computed from.
-            before = [(n, i) for n, i in edge[0].next_functions if n is not None and (n, i) not in meeting]
+            before = [e for e in _before(edge[0]) if e not in meeting]
             meeting |= dict.fromkeys(before, ways)
             gradients |= _gradients(list(losses.values()), before)
             queue += before
@@ -157,9 +159,7 @@ def _routes(losses: list[Tensor]) -> dict[Edge, dict[int, set[tuple[Node, int]]]
         todo, visited = [start], {start}
         while todo:
             node, output = todo.pop()
-            for edge in node.next_functions:
-                if edge[0] is None:
-                    continue
+            for edge in _before(node):
                 routes[edge][number].add((node, output))
                 if edge not in visited:
                     visited.add(edge)
@@ -222,6 +222,11 @@ def _found(
     )
 
 
+def _before(node: Node) -> list[Edge]:
+    """The tensors that a node was computed from."""
+    return [(n, i) for n, i in node.next_functions if n is not None]
+
+
 def _parameter(node: Node) -> Tensor | None:
     return getattr(node, "variable", None)
 
@@ -235,7 +240,7 @@ def _place(node: Node, names: dict[Tensor, str]) -> str:
         parameter = _parameter(current)
         if parameter is not None and parameter in names:
             return f"{operation} after {names[parameter].rpartition('.')[0] or names[parameter]}"
-        before = [n for n, _ in current.next_functions if n is not None and n not in visited]
+        before = [n for n, _ in _before(current) if n not in visited]
         visited |= set(before)
         todo += before
     return operation
@@ -243,5 +248,6 @@ def _place(node: Node, names: dict[Tensor, str]) -> str:
 
 def _common_name(edges: list[Edge], names: dict[Tensor, str]) -> str:
     known = [names[p] for node, _ in edges if (p := _parameter(node)) is not None and p in names]
-    modules = [name.split(".")[:-1] for name in known]
-    return ".".join(os.path.commonprefix(modules)) or "parameters"
+    modules = (name.split(".")[:-1] for name in known)
+    shared = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*modules, strict=False))
+    return ".".join(parts[0] for parts in shared) or "parameters"

@@ -38,6 +38,8 @@ class GradNorm(Scaling):
         reference_step: The backward pass whose norms are :math:`n^0`; before it they count as one.
     """
 
+    learns = True
+
     state: Tensor  # [4, ..., T]: the logits a, Adam's two moments, and the reference norms n^0
     steps: Tensor  # [1], one-dimensional because torch.compile loses updates of 0-d counters
 
@@ -107,8 +109,8 @@ class GradNorm(Scaling):
         elif self.state.shape[1:] != norms.shape:
             raise ValueError(
                 f"GradNorm has learnt weights of shape {list(self.state.shape[1:])} and now meets heads of "
-                f"shape {list(norms.shape)}. Give every block a GradNorm of its own, call reset() to "
-                "start over, and do not use it with per_sample=True."
+                f"shape {list(norms.shape)}. Give every block a GradNorm of its own, or call reset() to "
+                "start over."
             )
 
     def check_heads(self, n: int, /) -> None:

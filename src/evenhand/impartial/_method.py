@@ -27,6 +27,9 @@ class Method(nn.Module, ABC):
     uses_input: bool = False
     """Whether the method looks at the block's input y besides the gradients (GradDrop does)."""
 
+    learns: bool = False
+    """Whether the method learns something about the heads over time (GradNorm does)."""
+
     @abstractmethod
     def settle(self, gradients: Gradients, /) -> Gradients:
         """Settle the conflict among gradients that need not be stored as one tensor."""
