@@ -9,6 +9,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from evenhand.impartial import IMTLG, MGDA, Block, CAGrad, GradDrop, GradNorm, PCGrad, Scaling, Sum, UPGrad
+from evenhand.impartial._settlement import exact_products
 
 from ._asserts import assert_close
 from ._inputs import METHODS, generator
@@ -234,6 +235,80 @@ def test_a_mask_of_the_wrong_shape(shape):
 
 
 # wherever PyTorch lets it be used
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (0, 4), (2, 0), (2, 3, 4)])
+def test_inputs_of_any_shape(shape):
+    y = torch.randn(shape, requires_grad=True)
+    sum((10**t * view).sum() for t, view in enumerate(Block(MGDA())(y, 3))).backward()
+    assert y.grad.shape == shape
+    assert y.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_per_sample_without_any_rows(name):
+    if "gradnorm" in name:
+        return
+    y = torch.randn(0, 4, requires_grad=True)
+    sum(view.sum() for view in Block(METHODS[name](), per_sample=True)(y, 3)).backward()
+    assert y.grad.shape == (0, 4)
+
+
+def test_a_mask_compares_and_does_not_drop():
+    """With per_sample too: what is passed on is the gradient, whatever the mask says."""
+    rows, observed = torch.randn(3, 6, 5), torch.rand(6, 3) < 0.5
+    for per_sample in (True, False):
+        assert_close(settle(Block(Sum(), per_sample=per_sample), rows, observed=observed), rows.sum(0))
+
+
+def test_masks_and_numbers_of_other_types():
+    rows = torch.randn(2, 3, 5)
+    mask = [[True, True], [True, False], [False, True]]
+    assert_close(settle(Block(MGDA()), rows, observed=mask), settle(Block(MGDA()), rows, observed=torch.tensor(mask)))
+    assert len(Block(MGDA())(torch.ones(3), torch.tensor(2))) == 2
+
+
+def test_more_feature_axes_than_axes():
+    with pytest.raises(ValueError, match=r"at least the 3 axes of feature_axes. Found shape \[4, 5\]"):
+        Block(Sum(), feature_axes=3)(torch.ones(4, 5), 2)
+
+
+@pytest.mark.parametrize("size", [1e-21, 1e-15, 1e15])
+def test_the_neutral_block_is_neutral_at_any_size(size):
+    rows = size * torch.randn(3, 6, 5).float()
+    assert_close(settle(Block(Sum()), rows), rows.sum(0), 1e-5)
+
+
+@pytest.mark.parametrize("switch", ["new", "legacy", "none"])
+def test_products_are_exact_whichever_switch_for_tf32_was_used(switch):
+    matmul = torch.backends.cuda.matmul
+    before = matmul.fp32_precision
+    try:
+        if switch == "new":
+            matmul.fp32_precision = "tf32"
+        elif switch == "legacy":
+            matmul.allow_tf32 = True
+        with exact_products("cuda"):
+            assert matmul.fp32_precision == "ieee"
+        assert matmul.fp32_precision == (before if switch == "none" else "tf32")
+    finally:
+        matmul.fp32_precision = before
+
+
+@pytest.mark.parametrize("first", [torch.float32, torch.float64])
+@pytest.mark.parametrize("second", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_state_of_gradnorm_survives_a_change_of_precision(first, second):
+    block, other = Block(GradNorm()), Block(GradNorm())
+    settle(block, torch.randn(3, 6, 5, dtype=first))
+    other.load_state_dict(block.state_dict())
+    other.to(second)
+    assert settle(other, torch.randn(3, 6, 5, dtype=second)).isfinite().all()
+    assert other.method.steps.item() == 2
+
+
+def test_a_mask_for_a_single_row():
+    found = settle(Block(MGDA()), torch.randn(3, 5), observed=torch.tensor([True, False, True]))
+    assert found.isfinite().all()
 
 
 def test_a_view_that_is_never_used():

@@ -81,6 +81,12 @@ def test_two_models_that_share_compiled_code_do_not_share_blocks():
     assert not torch.equal(first.block.last.gram, second.block.last.gram)
 
 
+def test_many_models_of_one_class():
+    """Folds and seeds: more instances than the compiler would make graphs for."""
+    for _ in range(12):
+        compiled_gradient(MultiHead(MGDA()), times=1)
+
+
 def test_a_mask_in_a_compiled_model():
     class Masked(MultiHead):
         def forward(self, x):

@@ -9,7 +9,7 @@ from torch import distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from evenhand.impartial import Block, GradDrop, LinearBlock, ParameterBlock, PCGrad
+from evenhand.impartial import Block, GradDrop, LinearBlock, ParameterBlock, PCGrad, find_blocks
 
 from ._asserts import assert_close
 from ._inputs import METHODS, generator
@@ -85,7 +85,22 @@ def worker(rank: int, port: int, results: dict) -> None:
         torch.manual_seed(100 + rank)  # random methods must agree all the same
         results[name, kind, rank] = gradients(model, data()[6 * rank : 6 * rank + 6])
     for name, method in (("pcgrad", PCGrad()), ("graddrop", GradDrop())):
-        results[f"{name} unseeded", rank] = method(torch.randn(5, 3, generator=generator()))
+        block = Block(method)
+        y = torch.ones(1, 3, requires_grad=True)
+        views = block(y, 5)
+        torch.autograd.backward(views, list(torch.randn(5, 1, 3, generator=generator())))
+        results[f"{name} unseeded", rank] = block.last.weights
+        # rows that every process settles on its own may be of different number
+        y = torch.ones(3 + rank, 4, requires_grad=True)
+        torch.autograd.backward(
+            Block(method, per_sample=True)(y, 2), [torch.randn(3 + rank, 4), -torch.ones(3 + rank, 4)]
+        )
+    if rank == 0:  # one process alone may call a method, and may diagnose a model that has blocks
+        PCGrad()(torch.randn(3, 4))
+        for kind in KINDS:
+            model = Model("mgda", kind)
+            loss = model(data())
+            find_blocks({"a": loss, "b": 2 * loss}, model)
     dist.destroy_process_group()
 
 

@@ -166,6 +166,24 @@ def test_nothing_is_touched():
     assert model.block.method.steps.item() == 1
 
 
+def test_a_nan_does_not_hide_a_place():
+    model = VAE(fused=False)
+    losses = model.losses(X)
+    losses["x1"] = losses["x1"] * torch.nan
+    (block,) = find_blocks(losses, model)
+    assert block.reading.norms.isnan().tolist() == [False, True, False]
+
+
+def test_rows_of_one_head_each_meet_at_the_parameters():
+    """Heads that observe different rows share no features, only the parameters before them."""
+    model = nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 4))
+    y = model(X)
+    losses = {str(t): (t + 1) * y[2 * t : 2 * t + 2].square().sum() for t in range(3)}
+    found = find_blocks(losses, model)
+    assert {b.kind for b in found} == {"parameters"}
+    assert sum(len(b.shapes) for b in found) == 4
+
+
 def test_models_without_conflict():
     first, second = nn.Linear(5, 1), nn.Linear(5, 1)
     losses = {"a": first(X).sum(), "b": second(X).sum()}

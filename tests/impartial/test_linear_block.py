@@ -1,5 +1,7 @@
 """The fused block gives the numbers of the general one."""
 
+import warnings
+
 import pytest
 import torch
 from torch import nn
@@ -127,6 +129,28 @@ def test_per_head_gradients_are_never_built():
         with Watch():
             eta.square().sum().backward()
     assert max(seen) < heads * rows * width / 10
+
+
+def test_anomaly_detection_names_the_head_alone():
+    y, linear = torch.randn(16, 6, requires_grad=True), nn.Linear(6, 7)
+    eta = LinearBlock(Sum(), HEADS)(y, linear.weight, linear.bias)
+    scales = torch.ones(7)
+    scales[2] = torch.nan
+    loss = (eta * scales).sum()
+    with (
+        warnings.catch_warnings(action="ignore"),
+        torch.autograd.detect_anomaly(check_nan=False),
+        pytest.raises(FloatingPointError, match="gradient of head 1 at this LinearBlock"),
+    ):
+        loss.backward()
+
+
+def test_twice_where_the_gradient_of_eta_is_a_constant():
+    y, linear = torch.randn(16, 6, requires_grad=True), nn.Linear(6, 7)
+    eta = LinearBlock(Sum(), HEADS)(y, linear.weight, linear.bias)
+    (first,) = torch.autograd.grad(eta.sum(), y, create_graph=True)
+    with pytest.raises(RuntimeError, match="cannot be differentiated twice"):
+        first.square().sum().backward()
 
 
 def test_stale_and_twice():

@@ -95,7 +95,28 @@ def test_frozen_and_unused_parameters():
     sum(losses(ParameterBlock(module, IMTLG())(3), INPUTS)).backward()
     assert module.a.weight.grad.norm() > 0
     assert module.b.weight.grad is None
-    assert module.unused.weight.grad.norm() == 0
+    assert module.unused.weight.grad is None  # as without a block: weight decay must not move it
+
+
+def test_changing_a_parameter_between_forward_and_backward():
+    """Plain training allows it where autograd does not need the value."""
+    module = nn.Linear(4, 3)
+    total = sum(losses(ParameterBlock(module, Sum())(3), INPUTS))
+    with torch.no_grad():
+        module.bias.add_(1)
+    total.backward()
+    assert module.bias.grad is not None
+
+
+def test_sparse_gradients_are_filled_up():
+    module = nn.Embedding(5, 3, sparse=True)
+    words = torch.tensor([[0, 1], [1, 4], [0, 0]])
+    sum(
+        10.0**t * call(w).square().sum()
+        for t, (call, w) in enumerate(zip(ParameterBlock(module, MGDA())(3), words, strict=True))
+    ).backward()
+    assert not module.weight.grad.is_sparse
+    assert module.weight.grad[2:4].norm() == 0
 
 
 def test_tied_weights():

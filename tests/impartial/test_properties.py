@@ -72,6 +72,15 @@ def test_leading_axes_are_independent_problems(name, rows):
         assert_close(found, METHODS[name]()(expected), 1e-7)
 
 
+@pytest.mark.parametrize("name", sorted(n for n in METHODS if "gradnorm" not in n))
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+def test_a_broken_problem_does_not_spoil_the_others(name, bad):
+    """One replica that diverged, one row with a NaN."""
+    rows = torch.randn(4, 3, 6)
+    rows[2, 0, 0] = bad
+    assert METHODS[name]()(rows)[[0, 1, 3]].isfinite().all()
+
+
 @pytest.mark.parametrize("name", sorted(set(METHODS) - {"cagrad-0.4", "cagrad-10"}))
 def test_one_head_is_left_alone(name):
     row = torch.tensor([[1.0, -2, 3]])

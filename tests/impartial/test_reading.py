@@ -114,6 +114,42 @@ def test_per_sample_blocks_are_averaged():
     assert table["step"] == [40, 40]
 
 
+def test_blocks_that_are_not_used_in_every_step():
+    first, second = Block(Sum()), Block(Sum())
+    monitor = Monitor({"first": first, "second": second})
+    y = torch.ones(3, requires_grad=True)
+    torch.autograd.backward(first(y, 2), [y.detach(), y.detach()])
+    with pytest.raises(RuntimeError, match="No backward pass"):
+        monitor.record()
+    assert monitor.table()["step"] == []  # all or nothing
+    torch.autograd.backward(second(y, 2), [y.detach(), y.detach()])
+    monitor.record()
+    torch.autograd.backward(first(y, 2), [y.detach(), y.detach()])
+    monitor.record()
+    table = pd.DataFrame(monitor.table())
+    assert table.groupby("block").step.unique().map(list).to_dict() == {"first": [0, 1], "second": [0]}
+    monitor.plot()
+
+
+def test_a_broken_step_does_not_silence_the_monitor():
+    block, _ = read(Sum(), torch.tensor([[10.0, 0], [0.1, 0.1]]))
+    monitor = Monitor(block)
+    monitor.record()
+    y = torch.zeros(2, requires_grad=True)
+    torch.autograd.backward(block(y, 2), [torch.tensor([torch.inf, 0]), torch.ones(2)])
+    monitor.record()
+    assert len(monitor.table()["step"]) == 4
+    assert monitor.sentences()[0].startswith("'1' receives 1.4 %")
+
+
+def test_one_head_is_in_conflict_with_nobody():
+    block, _ = read(Sum(), torch.ones(1, 2))
+    monitor = Monitor(block)
+    monitor.record()
+    assert pd.isna(monitor.table()["conflict"][0])
+    monitor.plot()
+
+
 def test_mistakes_are_named():
     with pytest.raises(ValueError, match=r"blocks\['y'\] should be a block. Found Linear"):
         Monitor({"y": torch.nn.Linear(1, 1)})

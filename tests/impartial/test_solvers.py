@@ -76,6 +76,26 @@ def test_fixed_rounds_give_the_same(method):
 
 
 @pytest.mark.usefixtures("_nobody_looks")
+@pytest.mark.parametrize(("heads", "features"), [(10, 6), (20, 11), (12, 1)])
+def test_fixed_rounds_solve_dependent_gradients(heads, features):
+    rows = torch.randn(100, heads, features)
+    norms = rows.norm(dim=-1)
+    products = UPGrad()(rows) @ rows.mT / norms.unsqueeze(-1) / norms.unsqueeze(-2)
+    assert products.min() > -1e-6
+    shortest = MGDA()(rows).sum(-2)
+    advantage = (rows @ shortest.unsqueeze(-1)).squeeze(-1) - shortest.square().sum(-1, keepdim=True)
+    assert (advantage / norms.amin(-1, keepdim=True)).min() > -1e-6
+
+
+def test_one_hard_problem_in_a_batch():
+    rows = torch.randn(64, 20, 40)
+    rows[7] = torch.randn(20, 11) @ torch.randn(11, 40)
+    result = UPGrad()(rows)
+    for i in (0, 7, 63):
+        assert_close(result[i], UPGrad()(rows[i]), 1e-6)
+
+
+@pytest.mark.usefixtures("_nobody_looks")
 @pytest.mark.parametrize("method", [MGDA(), IMTLG(), CAGrad(), NashMTL(), UPGrad(), AlignedMTL()])
 @pytest.mark.parametrize("case", ["zero", "one", "duplicates", "opposite", "narrow"])
 def test_fixed_rounds_are_finite_for_hard_cases(method, case):

@@ -70,11 +70,14 @@ class Block(Settlement):
             observed: Which rows each head has data for, ``[*rows, n]``, where rows are the leading axes
                 of y. Two heads are then compared by the mean over the rows both observe.
         """
-        check_number(n)
+        n = check_number(n)
         self.method.check_heads(n)
-        rows = y.shape[: max(y.ndim - self.feature_axes, 0)]
+        if self.feature_axes > max(y.ndim, 1):
+            raise ValueError(
+                f"y should have at least the {self.feature_axes} axes of feature_axes. Found shape {list(y.shape)}."
+            )
         if observed is not None:
-            observed = check_observed(observed, rows, n)
+            observed = check_observed(observed, y.shape[: max(y.ndim - self.feature_axes, 0)], n)
         if not (torch.is_grad_enabled() and y.requires_grad):
             return tuple(y.detach() for _ in range(n))
         saved = y.detach() if self.method.uses_input else y.detach().new_empty(0)
@@ -85,6 +88,9 @@ class Block(Settlement):
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         return Features(tensors, likes[0], mask, self.per_sample, self.feature_axes)
+
+    def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
+        return [torch.stack(list(tensors)).sum(0)]
 
 
 class _Views(torch.autograd.Function):
@@ -102,11 +108,11 @@ class _Views(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *incoming: Tensor | None) -> Any:
         (saved,) = check_fresh(ctx)
-        present = [g for g in incoming if g is not None]
+        present = [dense(g) for g in incoming if g is not None]
         if not present:
             return None, None, None, None, None
         zero = torch.zeros_like(present[0]) if len(present) < len(incoming) else present[0]
-        gradients = [zero if g is None else g for g in incoming]  # a view that was never used
+        gradients = [zero if g is None else dense(g) for g in incoming]  # a view that was never used
         like = saved if saved.shape == zero.shape else zero
         (total,) = ctx.block._backward(gradients, [like], ctx.observed)
         return *once([total], present), None, None, None, None
@@ -124,32 +130,30 @@ class Features(Source):
         feature_axes: int,
     ) -> None:
         self._y = y
-        self._features = math.prod(y.shape[y.ndim - feature_axes :])
+        rows_end = max(y.ndim - feature_axes, 0)
+        self._features = math.prod(y.shape[rows_end:])
         dtype = compute_dtype(gradients[0])
         stacked = torch.stack([g.to(dtype) for g in gradients])
-        stacked = stacked.reshape(len(gradients), -1, self._features)  # [T, rows, features]
-        self._observed = None if observed is None else observed.to(dtype).flatten(0, -2)  # [rows, T]
-        if per_sample:
-            stacked = stacked.transpose(0, 1)  # [rows, T, features]
-            if self._observed is not None:
-                stacked = stacked * self._observed.unsqueeze(-1)
-        else:
-            stacked = stacked.flatten(1)  # [T, rows * features]
+        stacked = stacked.reshape(len(gradients), math.prod(y.shape[:rows_end]), self._features)
+        self._observed = None if observed is None else observed.to(dtype).reshape(-1, len(gradients))
+        # [rows, T, features], or [T, rows * features]
+        stacked = stacked.transpose(0, 1) if per_sample else stacked.flatten(1)
         self._per_sample = per_sample
+        self.size = stacked.shape[-1]
+        self.spread = self.together = not per_sample and processes() > 1
         self._matrix = Matrix(stacked, self)
         self._comparison: Tensor | None = None
-
-    @property
-    def spread(self) -> bool:  # type: ignore[override]
-        return not self._per_sample and processes() > 1
 
     def gram(self) -> Tensor:
         return self._matrix.gram()
 
     def comparison(self) -> Tensor:
-        if self._observed is None or self._per_sample:
+        if self._observed is None:
             return self.gram()
-        if self._comparison is None:
+        if self._comparison is None and self._per_sample:
+            both = self._observed.unsqueeze(-1) * self._observed.unsqueeze(-2)
+            self._comparison = self.gram() * both
+        elif self._comparison is None:
             rows = self.stacked().unflatten(-1, (-1, self._features))
             seen = (rows * self._observed.mT.unsqueeze(-1)).flatten(1)
             self._comparison = mean_over_common_rows(seen @ seen.mT, self._observed)
@@ -189,15 +193,22 @@ def mean_over_common_rows(products: Tensor, observed: Tensor) -> Tensor:
     return nearest_positive(means)
 
 
-def check_number(n: int) -> None:
+def dense(gradient: Tensor) -> Tensor:
+    """Gradients are compared element by element, so sparse ones are filled up."""
+    return gradient.to_dense() if gradient.is_sparse else gradient
+
+
+def check_number(n: int) -> int:
     """A block serves one head or more."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+    if isinstance(n, bool) or not hasattr(n, "__index__") or n < 1:
         raise ValueError(f"n should be the number of heads, an integer >= 1. Found {n!r}.")
+    return int(n)
 
 
 def check_observed(observed: Tensor, rows: Sequence[int], n: int) -> Tensor:
     """The mask as ``[*rows, n]``, or an error that says what was expected."""
     expected = (*rows, n)
+    observed = torch.as_tensor(observed)
     try:
         return observed.detach().expand(expected)
     except RuntimeError:

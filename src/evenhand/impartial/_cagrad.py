@@ -67,7 +67,7 @@ def _best_in_ball(r: Correlation, q: Tensor, k: float) -> Tensor:
     face = Face(r, q, a, k)
     if may_look(q):
         v, solved = pivot(r.active > 0, face.end)
-        if solved:
+        if solved.all():
             return v
     return _follow(r, q, a, face)
 

@@ -21,9 +21,13 @@ def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """
     matrix = matrix.to(solve_dtype(matrix))
     if may_look(matrix):
-        if not math.isfinite(matrix.sum().item()):  # LAPACK would refuse
-            return torch.full_like(matrix[..., 0], torch.nan), matrix
-        return torch.linalg.eigh(matrix)
+        if math.isfinite(matrix.sum().item()):
+            return torch.linalg.eigh(matrix)
+        # LAPACK refuses NaN; the other problems of a batch must not suffer from one that has it
+        finite = matrix.isfinite().flatten(-2).all(-1, keepdim=True)
+        identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
+        values, vectors = torch.linalg.eigh(torch.where(finite[..., None], matrix, identity))
+        return values.where(finite, torch.nan), vectors
     return jacobi(matrix)
 
 
@@ -35,7 +39,7 @@ def solve_least_norm(matrix: Tensor, right: Tensor, noise: float) -> Tensor:
     """
     if may_look(matrix):
         lower = torch.linalg.cholesky_ex(matrix)[0]
-        if lower.diagonal(dim1=-2, dim2=-1).amin() > CLEAR_PIVOT:
+        if (lower.diagonal(dim1=-2, dim2=-1) > CLEAR_PIVOT).all():
             half = torch.linalg.solve_triangular(lower, right.unsqueeze(-1), upper=False)
             return torch.linalg.solve_triangular(lower.mT, half, upper=True).squeeze(-1)
         values, vectors = eigh(matrix)

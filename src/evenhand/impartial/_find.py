@@ -14,6 +14,8 @@ from torch.autograd.graph import GradientEdge, Node
 from ._reading import Reading
 from ._settlement import neutral_blocks
 
+VIEWS = {"T", "Transpose", "Permute", "View", "UnsafeView", "Expand", "Unsqueeze", "Squeeze", "ToCopy", "Alias"}
+
 Edge = tuple[Node, int]  # a tensor of the forward pass: the node that made it, and which of its outputs
 Route = frozenset[tuple[Node, int]]  # the nodes (and their outputs) through which a loss reaches a tensor
 
@@ -71,8 +73,9 @@ def find_blocks(
 ) -> list[FoundBlock]:
     """List the places where the gradients of several losses meet, with the conflict at each.
 
-    The graph of the losses is walked and their gradients are computed there; neither the model nor any
-    ``.grad`` is touched, no hooks are set, and the graph can still be used for ``backward``. A place is
+    The graph of the losses is walked and their gradients are computed there; neither the model nor the ``.grad`` of
+    its parameters is touched, no hooks are set, and the graph can still be used for ``backward`` (hooks of
+    yours on the way do run, and so does ``retain_grad``). A place is
     listed where losses that came on different ways meet first; what stands before it is
     common to all of them. These are the places for a `Block` (features) or a `ParameterBlock`.
 
@@ -137,7 +140,7 @@ def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Itera
         if _disjoint(rows):
             # Every head has columns of its own, as after one linear layer for all heads: they do not meet
             # here but at what those columns were computed from.
-            before = [e for e in _before(edge[0]) if e not in meeting]
+            before = [e for e in map(_base, _before(edge[0])) if e not in meeting]
             meeting |= dict.fromkeys(before, ways)
             gradients |= _gradients(list(losses.values()), before)
             queue += before
@@ -195,7 +198,7 @@ def _head_gradients(gradients: list[Tensor | None], heads: tuple[tuple[int, ...]
         parts = [g for loss in head if (g := gradients[loss]) is not None]
         rows.append(torch.stack(parts).sum(0) if parts else zero)
     stacked = torch.stack(rows)
-    alive = stacked.flatten(1).abs().amax(1) > 0
+    alive = (stacked != 0).flatten(1).any(1)  # NaN is alive
     return stacked if alive.sum() > 1 else None
 
 
@@ -225,6 +228,14 @@ def _found(
 def _before(node: Node) -> list[Edge]:
     """The tensors that a node was computed from."""
     return [(n, i) for n, i in node.next_functions if n is not None]
+
+
+def _base(edge: Edge) -> Edge:
+    """The parameter, if the tensor is only another view of it, such as a transposed weight."""
+    base = edge
+    while base[0].name().removesuffix("0").removesuffix("Backward") in VIEWS and _before(base[0]):
+        base = _before(base[0])[0]
+    return edge if _parameter(base[0]) is None else base
 
 
 def _parameter(node: Node) -> Tensor | None:

@@ -42,14 +42,15 @@ class GradDrop(Method):
         self.generator = generator
 
     def settle(self, gradients: Gradients, /) -> Gradients:
-        return gradients.mask(self.keep(gradients.votes()))
+        return gradients.mask(self.keep(gradients.votes(), together=gradients.together))
 
-    def keep(self, votes: Tensor, /) -> Tensor:
+    def keep(self, votes: Tensor, /, *, together: bool = False) -> Tensor:
         """The multiplier of every feature of every gradient, from the votes ``[..., T, m]``."""
         up = votes.clamp(min=0).sum(-2, keepdim=True)
         down = -votes.clamp(max=0).sum(-2, keepdim=True)
         total = up + down
-        rises = up / total.where(total > 0, 1.0) > uniform(up.shape, votes, self.generator)
+        numbers = uniform(up.shape, votes, self.generator, together=together)
+        rises = up / total.where(total > 0, 1.0) > numbers
         follows = torch.where(rises, votes > 0, votes < 0) | (total == 0)  # no votes, no conflict
         leak = self.leak.to(votes).unsqueeze(-1)
         return leak + (1 - leak) * follows.to(votes.dtype)

@@ -17,8 +17,14 @@ class Source(ABC):
     Everything is computed in float32 or better. Leading axes ``...`` are independent problems.
     """
 
+    size: int
+    """The length n of a gradient, in this process."""
+
     spread: bool = False
     """Whether every process holds the gradients of its own rows of one common batch."""
+
+    together: bool = False
+    """Whether all processes settle one problem together, and so must draw the same random numbers."""
 
     @abstractmethod
     def gram(self) -> Tensor:
@@ -27,6 +33,11 @@ class Source(ABC):
     def comparison(self) -> Tensor:
         """The Gram matrix that methods compare heads by; another one where cells are missing."""
         return self.gram()
+
+    def finite(self) -> Tensor:
+        """Which of the T gradients are free of NaN and infinity, in all problems."""
+        squares = self.gram().diagonal(dim1=-2, dim2=-1)
+        return squares.isfinite().reshape(-1, squares.shape[-1]).all(0)
 
     @abstractmethod
     def votes(self) -> Tensor:
@@ -67,6 +78,16 @@ class Gradients:
         self._scales = scales  # C = diag(scales) as long as no method has mixed the gradients
         self._matrix = matrix
         self._mask = mask
+
+    @property
+    def together(self) -> bool:
+        """Whether all processes settle this problem together."""
+        return self._source.together
+
+    @property
+    def dependent(self) -> bool:
+        """Whether there are more gradients than they have elements, so that they must be dependent."""
+        return self._source.size < self._source.gram().shape[-1]
 
     def gram(self) -> Tensor:
         """The Gram matrix ``[..., T, T]`` of the gradients as they are now."""
@@ -164,7 +185,9 @@ class Matrix(Source):
         self._gradients = gradients.to(compute_dtype(gradients))
         self._origin = origin
         self._gram: Tensor | None = None
+        self.size = gradients.shape[-1]
         self.spread = origin is not None and origin.spread
+        self.together = origin is not None and origin.together
 
     def gram(self) -> Tensor:
         if self._gram is None:
@@ -205,7 +228,7 @@ def _rescaling(wanted: Tensor, found: Tensor, gram: Tensor, weights: Tensor) -> 
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
     rounding error of its terms.
     """
-    limits = torch.finfo(gram.dtype)
     terms = weights.square() * gram.diagonal(dim1=-2, dim2=-1)
-    noise = terms.sum(-1, keepdim=True) * (gram.shape[-1] ** 2 * limits.eps) + limits.tiny
-    return (wanted.clamp(min=0) / torch.maximum(found, noise)).sqrt()
+    noise = terms.sum(-1, keepdim=True) * (gram.shape[-1] ** 2 * torch.finfo(gram.dtype).eps)
+    length = torch.maximum(found, noise)
+    return (wanted.clamp(min=0) / (length + (length == 0))).sqrt()

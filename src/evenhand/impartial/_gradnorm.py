@@ -106,7 +106,8 @@ class GradNorm(Scaling):
         if self.state.numel() == 0:
             self.state = torch.stack([torch.zeros_like(norms)] * 3 + [torch.ones_like(norms)])
             self.steps = self.steps.to(norms.device)
-        elif self.state.shape[1:] != norms.shape:
+        self.state = self.state.to(norms)  # the model may have changed its precision since
+        if self.state.shape[1:] != norms.shape:
             raise ValueError(
                 f"GradNorm has learnt weights of shape {list(self.state.shape[1:])} and now meets heads of "
                 f"shape {list(norms.shape)}. Give every block a GradNorm of its own, or call reset() to "

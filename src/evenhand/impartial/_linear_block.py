@@ -97,6 +97,10 @@ class LinearBlock(Settlement):
         h, weight = tensors
         return LinearHeads(h, weight, likes[0], self._member, mask)
 
+    def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
+        h, weight = tensors
+        return [(h @ weight.to(h.dtype)).to(likes[0].dtype)]
+
 
 class _LinearHeads(torch.autograd.Function):
     """A linear layer whose gradient with respect to its input is the impartial sum."""
@@ -122,7 +126,7 @@ class _LinearHeads(torch.autograd.Function):
             total = ctx.block._backward([h, weight], [y], ctx.observed)[0]
         weight_gradient = (h.mT @ y.to(h.dtype)).to(weight.dtype) if needs_weight else None
         bias_gradient = h.sum(-2).to(weight.dtype) if needs_bias else None
-        return *once([total, weight_gradient, bias_gradient], [h]), None, None
+        return *once([total, weight_gradient, bias_gradient], [h, y, weight]), None, None
 
 
 class LinearHeads(Source):
@@ -142,10 +146,13 @@ class LinearHeads(Source):
         self._observed = None if observed is None else observed.to(dtype)
         self._gram: Tensor | None = None
         self._comparison: Tensor | None = None
+        self.size = y.shape[-2] * y.shape[-1]
+        self.spread = self.together = processes() > 1
 
-    @property
-    def spread(self) -> bool:  # type: ignore[override]
-        return processes() > 1
+    def finite(self) -> Tensor:
+        # not from the Gram matrix: 0 * NaN spreads a NaN over all heads there
+        broken = (~self._h.isfinite()).flatten(0, -2).any(0).to(self._member.dtype)
+        return self._member.mT @ broken == 0
 
     def gram(self) -> Tensor:
         if self._gram is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from ._gradients import Gradients
 from ._method import Scaling
 from ._solvers import correlation, solve_complementarity
 
@@ -21,10 +22,13 @@ class MGDA(Scaling):
     Désidéri, "Multiple-gradient descent algorithm", 2012.
     """
 
-    def weights(self, gram: Tensor, /) -> Tensor:
+    def settle(self, gradients: Gradients, /) -> Gradients:
+        return gradients.scale(self.weights(gradients.gram(), dependent=gradients.dependent))
+
+    def weights(self, gram: Tensor, /, *, dependent: bool = True) -> Tensor:
         r = correlation(gram)
         # The KKT conditions G w >= c, w >= 0, w (G w - c) = 0, in u = S w, for the common value c = 1
         inverse = r.relative_inverse()
-        w = solve_complementarity(r.matrix, inverse, r.ridge) * inverse
+        w = solve_complementarity(r.matrix, inverse, r.ridge, dependent=dependent) * inverse
         total = w.sum(-1, keepdim=True)
         return (w / (total + (total == 0))).to(gram.dtype)

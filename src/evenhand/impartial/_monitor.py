@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -15,6 +16,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = ("step", "block", "head", "norm", "weight", "share", "agreement", "conflict")
+
+
+@dataclass(frozen=True)
+class _Record:
+    """What one block read when `record` was called."""
+
+    order: int  # the number of the call
+    step: int
+    reading: Reading  # on the host, averaged over samples
+    source: Reading  # the block's own, by which a backward pass is recognised
 
 
 class Monitor:
@@ -49,16 +60,25 @@ class Monitor:
             if not isinstance(block, Settlement):
                 raise ValueError(f"blocks[{name!r}] should be a block. Found {type(block).__name__}.")
         self._heads = heads
-        self._steps: list[int] = []
-        self._readings: dict[str, list[Reading]] = {name: [] for name in self.blocks}
+        self._count = 0
+        self._records: dict[str, list[_Record]] = {name: [] for name in self.blocks}
 
     def record(self, step: int | None = None) -> None:
-        """Take down the last backward pass of every block; steps are counted if no number is given."""
+        """Take down the last backward pass of every block that had one since the last record.
+
+        Steps are counted if no number is given.
+        """
+        number = self._count if step is None else step
+        new = {}
         for name, block in self.blocks.items():
-            reading = _mean_over_samples(block.last)
-            self._names(name, len(reading.weights))
-            self._readings[name].append(reading)
-        self._steps.append(len(self._steps) if step is None else step)
+            records = self._records[name]
+            if not (records and records[-1].source is block.last):
+                reading = _mean_over_samples(block.last)
+                self._names(name, len(reading.weights))
+                new[name] = _Record(self._count, number, reading, block.last)
+        for name, record in new.items():  # all or nothing
+            self._records[name].append(record)
+        self._count += 1
 
     def table(self) -> dict[str, list[object]]:
         """One row for every step, block and head, as columns: ``pandas.DataFrame(monitor.table())``.
@@ -67,8 +87,9 @@ class Monitor:
         the gradient, ``agreement`` its cosine with the sum, and ``conflict`` its lowest cosine with
         another head.
         """
-        rows = [row for name in self.blocks for row in self._rows(name)]
-        rows.sort(key=lambda row: self._steps.index(row[0]))  # type: ignore[arg-type]
+        records = [(record, name) for name, records in self._records.items() for record in records]
+        records.sort(key=lambda pair: pair[0].order)
+        rows = [row for record, name in records for row in self._rows(record, name)]
         return {column: [row[i] for row in rows] for i, column in enumerate(COLUMNS)}
 
     def sentences(self, *, neglected: float = 0.5, last: int = 100) -> list[str]:
@@ -79,12 +100,13 @@ class Monitor:
             last: How many of the last records are averaged.
         """
         texts = []
-        for name, readings in self._readings.items():
+        for name, records in self._records.items():
+            readings = [r.reading for r in records[-last:] if r.reading.gram.isfinite().all()]
+            readings = [r for r in readings if len(r.weights) == len(readings[-1].weights)]
             if not readings:
                 continue
-            recent = readings[-last:]
-            shares = torch.stack([r.shares for r in recent]).mean(0)
-            agreement = torch.stack([r.agreement for r in recent]).mean(0)
+            shares = torch.stack([r.shares for r in readings]).mean(0)
+            agreement = torch.stack([r.agreement for r in readings]).mean(0)
             even = 1 / len(shares)
             for head, share, cosine in zip(self._names(name, len(shares)), shares, agreement, strict=True):
                 if share < neglected * even:
@@ -107,15 +129,16 @@ class Monitor:
         except ImportError as error:
             raise ImportError("plot needs matplotlib: pip install 'evenhand[plot]'") from error
 
-        if not self._steps:
+        if not all(self._records.values()):
             raise RuntimeError("Nothing has been recorded yet: call record() after loss.backward().")
         figure = Figure(figsize=(10, 3.5 * len(self.blocks)), layout="constrained")
         axes = figure.subplots(len(self.blocks), 2, squeeze=False, width_ratios=(2, 1))
-        for (left, right), (name, readings) in zip(axes, self._readings.items(), strict=True):
+        for (left, right), (name, records) in zip(axes, self._records.items(), strict=True):
+            readings = [r.reading for r in records]
             heads = self._names(name, len(readings[-1].weights))
             shares = torch.stack([r.shares for r in readings]).T.numpy()
             colors = [matplotlib.colormaps["tab20"](t % 20) for t in range(len(heads))]
-            left.stackplot(self._steps, shares, labels=heads, colors=colors)
+            left.stackplot([r.step for r in records], shares, labels=heads, colors=colors)
             left.set(title=f"Shares of the gradient at {name}", xlabel="step", ylabel="share", ylim=(0, 1))
             left.margins(x=0)
             if len(heads) <= 20:
@@ -128,15 +151,13 @@ class Monitor:
             figure.colorbar(image, ax=right, shrink=0.8)
         return figure
 
-    def _rows(self, name: str) -> list[tuple[object, ...]]:
-        rows = []
-        for step, reading in zip(self._steps, self._readings[name], strict=True):
-            others = reading.cosines + 2 * torch.eye(len(reading.weights))  # not the cosine with itself
-            values = (reading.norms, reading.weights, reading.shares, reading.agreement, others.amin(-1))
-            columns = [v.tolist() for v in values]
-            for head, *numbers in zip(self._names(name, len(columns[0])), *columns, strict=True):
-                rows.append((step, name, head, *numbers))
-        return rows
+    def _rows(self, record: _Record, name: str) -> list[tuple[object, ...]]:
+        reading = record.reading
+        others = reading.cosines.clone().fill_diagonal_(torch.inf).amin(-1)  # not the cosine with itself
+        others = others.where(others.isfinite(), torch.nan)  # a head alone is in conflict with nobody
+        values = (reading.norms, reading.weights, reading.shares, reading.agreement, others)
+        heads = self._names(name, len(reading.weights))
+        return [(record.step, name, *row) for row in zip(heads, *(v.tolist() for v in values), strict=True)]
 
     def _names(self, block: str, n: int) -> list[str]:
         if self._heads is None:

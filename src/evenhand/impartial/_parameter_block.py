@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ._block import check_number
+from ._block import check_number, dense
 from ._distributed import processes, sum_over_ranks
 from ._gradients import Matrix, Source, compute_dtype
 from ._method import Method
@@ -48,7 +48,7 @@ class ParameterBlock(Settlement):
 
     def forward(self, n: int) -> list[Callable[..., Any]]:
         """The module n times, as callables that all use the same parameters."""
-        check_number(n)
+        n = check_number(n)
         self.method.check_heads(n)
         (module,) = self._shared
         trained = {name: p for name, p in module.named_parameters() if p.requires_grad}
@@ -60,6 +60,9 @@ class ParameterBlock(Settlement):
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         return Parameters(tensors, likes)
+
+    def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
+        return [stack.sum(0) for stack in _stacks(tensors, likes)]
 
 
 class _View:
@@ -78,22 +81,24 @@ class _Aliases(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, sentinel: Tensor, n: int, block: ParameterBlock, *parameters: Tensor) -> tuple[Tensor, ...]:
-        ctx.block, ctx.n = block, n
-        ctx.save_for_backward(sentinel, *parameters)
+        ctx.block, ctx.n, ctx.parameters = block, n, parameters
+        ctx.save_for_backward(sentinel)
         ctx.set_materialize_grads(False)
         return tuple(p.view_as(p) for p in parameters for _ in range(n))
 
     @staticmethod
     def backward(ctx: Any, *incoming: Tensor | None) -> Any:
-        _, *parameters = check_fresh(ctx)
-        gradients = [
-            torch.zeros_like(p) if g is None else g  # a use that did not reach this parameter
-            for i, p in enumerate(parameters)
-            for g in incoming[i * ctx.n : (i + 1) * ctx.n]
-        ]
-        totals = ctx.block._backward(gradients, parameters, None)
-        present = [g for g in incoming if g is not None]
-        return None, None, None, *once(totals, present)
+        check_fresh(ctx)
+        uses = [incoming[i : i + ctx.n] for i in range(0, len(incoming), ctx.n)]
+        reached = [any(g is not None for g in use) for use in uses]
+        pairs = [(p, use) for p, use, r in zip(ctx.parameters, uses, reached, strict=True) if r]
+        if not pairs:
+            return None, None, None, *[None] * len(uses)
+        # a use that did not reach a parameter has a zero gradient there
+        gradients = [torch.zeros_like(p) if g is None else dense(g) for p, use in pairs for g in use]
+        totals = iter(ctx.block._backward(gradients, [p for p, _ in pairs], None))
+        results = [next(totals) if r else None for r in reached]
+        return None, None, None, *once(results, [g for g in incoming if g is not None])
 
 
 class Parameters(Source):
@@ -104,11 +109,9 @@ class Parameters(Source):
 
     def __init__(self, gradients: Sequence[Tensor], parameters: Sequence[Tensor]) -> None:
         self._parameters = parameters
-        heads = len(gradients) // len(parameters)
-        self._stacks = [
-            _mean_over_ranks(torch.stack([g.to(compute_dtype(g)) for g in gradients[i : i + heads]]))
-            for i in range(0, len(gradients), heads)
-        ]
+        self._stacks = [_mean_over_ranks(s.to(compute_dtype(s))) for s in _stacks(gradients, parameters)]
+        self.size = sum(p.numel() for p in parameters)
+        self.together = processes() > 1
         self._gram: Tensor | None = None
 
     def gram(self) -> Tensor:
@@ -134,6 +137,12 @@ class Parameters(Source):
         parts = vector.split([p.numel() for p in self._parameters])
         pairs = zip(parts, self._parameters, strict=True)
         return [v.reshape(p.shape).to(p.dtype, copy=True) for v, p in pairs]
+
+
+def _stacks(gradients: Sequence[Tensor], parameters: Sequence[Tensor]) -> list[Tensor]:
+    """The T gradients of every parameter, ``[T, *shape]``."""
+    heads = len(gradients) // len(parameters)
+    return [torch.stack(list(gradients[i : i + heads])) for i in range(0, len(gradients), heads)]
 
 
 def _mean_over_ranks(tensor: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ._gradients import Gradients
 from ._method import Mixing
 from ._random import uniform
 from ._solvers import correlation
@@ -30,8 +31,11 @@ class PCGrad(Mixing):
         super().__init__()
         self.generator = generator
 
-    def mixing(self, gram: Tensor, /) -> Tensor:
-        order = uniform(gram.shape[:-1], gram, self.generator).argsort(-1)
+    def settle(self, gradients: Gradients, /) -> Gradients:
+        return gradients.mix(self.mixing(gradients.gram(), together=gradients.together))
+
+    def mixing(self, gram: Tensor, /, *, together: bool = False) -> Tensor:
+        order = uniform(gram.shape[:-1], gram, self.generator, together=together).argsort(-1)
         return project(gram, order)
 
 

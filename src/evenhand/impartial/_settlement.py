@@ -51,14 +51,18 @@ class Settlement(nn.Module, ABC):
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         """The gradients that meet, from the tensors of a backward pass."""
 
+    @abstractmethod
+    def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
+        """The sum of the gradients as ordinary back-propagation has it."""
+
     def _settle(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
         """The global step of Algorithm 1: f_psi on the T gradients, then their sum."""
-        source = self._source(tensors, likes, mask)
         if _neutral:
-            return Gradients(source).total()[0]
-        gram = source.gram()
+            return self._plain(tensors, likes)
+        source = self._source(tensors, likes, mask)
         if torch.is_anomaly_enabled():
-            _check_finite(gram, type(self).__name__)
+            _check_finite(source, type(self).__name__)
+        gram = source.gram()
         settled = self.method.settle(Gradients(source))
         plain = gram.sum((-2, -1)).unsqueeze(-1) if self.preserve_norm else None
         total, weights = settled.total(squared_length=plain)
@@ -74,8 +78,11 @@ class Settlement(nn.Module, ABC):
     # A compiled graph cannot hold a Python object, but it can hold the number of one.
 
     def _enter(self) -> None:
-        self._ticket = next(_tickets)
-        _blocks[self._ticket] = self
+        number = next(_tickets)
+        # A tensor, because torch.compile would make a new graph for every other value of an integer; always on
+        # the CPU (so not a buffer), where it can be read at any time.
+        self._ticket = torch.tensor(number, device="cpu")
+        _blocks[number] = self
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_last": None}
@@ -90,14 +97,14 @@ _blocks: weakref.WeakValueDictionary[int, Settlement] = weakref.WeakValueDiction
 
 
 @torch.library.custom_op("evenhand::settle", mutates_args=())
-def _settle_compiled(ticket: int, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
+def _settle_compiled(ticket: Tensor, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
     """One opaque call in a compiled graph: a method may draw random numbers and keep a state."""
     with exact_products(tensors[0].device.type):
-        return _blocks[ticket]._settle(tensors, likes, mask)
+        return _blocks[int(ticket)]._settle(tensors, likes, mask)
 
 
 @_settle_compiled.register_fake
-def _(ticket: int, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
+def _(ticket: Tensor, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
     return [torch.empty_like(like, memory_format=torch.contiguous_format) for like in likes]
 
 
@@ -122,7 +129,8 @@ class exact_products:
     # A class and not a generator: it is entered in every backward pass, and mostly has nothing to do.
 
     def __init__(self, device: str) -> None:
-        self._tf32 = device == "cuda" and torch.backends.cuda.matmul.allow_tf32
+        # the newer of torch's two switches; the older one may not be read once this one was set
+        self._precision = torch.backends.cuda.matmul.fp32_precision if device == "cuda" else "ieee"
         self._contexts: list[Any] = [torch.no_grad()] if torch.is_grad_enabled() else []
         if torch.is_autocast_enabled(device):
             self._contexts.append(torch.autocast(device, enabled=False))
@@ -130,20 +138,19 @@ class exact_products:
     def __enter__(self) -> None:
         for context in self._contexts:
             context.__enter__()
-        if self._tf32:
-            torch.backends.cuda.matmul.allow_tf32 = False
+        if self._precision != "ieee":
+            torch.backends.cuda.matmul.fp32_precision = "ieee"
 
     def __exit__(self, *error: object) -> None:
-        if self._tf32:
-            torch.backends.cuda.matmul.allow_tf32 = True
+        if self._precision != "ieee":
+            torch.backends.cuda.matmul.fp32_precision = self._precision
         for context in reversed(self._contexts):
             context.__exit__(*error)
 
 
-def _check_finite(gram: Tensor, block: str) -> None:
+def _check_finite(source: Source, block: str) -> None:
     """Under torch's anomaly detection, name the heads whose gradients are not finite."""
-    norms = gram.diagonal(dim1=-2, dim2=-1)
-    broken = (~norms.isfinite()).reshape(-1, norms.shape[-1]).any(0).nonzero().flatten().tolist()
+    broken = (~source.finite()).nonzero().flatten().tolist()
     if broken:
         raise FloatingPointError(
             f"The gradient of head {', '.join(map(str, broken))} at this {block} is NaN or infinite; "
@@ -185,4 +192,6 @@ def check_fresh(ctx: Any) -> tuple[Tensor, ...]:
     try:
         return ctx.saved_tensors
     except RuntimeError as error:
+        if "freed" not in str(error):
+            raise
         raise RuntimeError(STALE) from error

@@ -85,12 +85,18 @@ def rounding(*vectors: Tensor) -> Tensor:
     return size * (8 * vectors[0].shape[-1] * torch.finfo(size.dtype).eps)
 
 
-def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float) -> Tensor:
+def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float, *, dependent: bool = True) -> Tensor:
     """Find x >= 0 with R x - b >= 0 and x (R x - b) = 0, for R ``[..., T, T]`` and b ``[..., T]``.
 
     It is the minimum of x'Rx / 2 - b'x over x >= 0. Which unknowns are zero is found by pivoting, in at most
-    eight rounds for independent gradients. For dependent ones a descent finishes the work; on a device
-    where nobody may look, pivoting is all there is, and then the solution may be approximate.
+    eight rounds for independent gradients. For dependent ones a descent finishes the work.
+
+    Args:
+        matrix: R, positive semidefinite.
+        right: b.
+        ridge: What is added to the diagonal of R where it is inverted.
+        dependent: Whether gradients may be dependent. Where nobody may look at results the descent runs for
+            all problems or for none, and this decides.
     """
 
     def on_face(face: Tensor) -> tuple[Tensor, Tensor]:
@@ -98,17 +104,21 @@ def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float) -> Tensor
         return x, times(matrix, x) - right
 
     x, solved = pivot(right > 0, on_face)
-    if solved or not may_look(right):
-        return x
-    return _descend(matrix, right, x, ridge)
+    if may_look(right):
+        if not solved.all():
+            rest = ~solved.squeeze(-1)
+            x[rest] = _descend(matrix[rest], right[rest], ridge)
+    elif dependent:
+        x = torch.where(solved, x, _descend(matrix, right, ridge))
+    return x
 
 
 PIVOTS = 10
 PATIENCE = 3
 
 
-def pivot(face: Tensor, on_face: Callable[[Tensor], tuple[Tensor, Tensor]]) -> tuple[Tensor, bool]:
-    """Block principal pivoting (Júdice and Pires, 1994): a solution, and whether it is known to be right.
+def pivot(face: Tensor, on_face: Callable[[Tensor], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Block principal pivoting (Júdice and Pires, 1994): solutions, and which of them ``[..., 1]`` are right.
 
     All unknowns on the wrong side change sides at once while that helps, and only the last of them when it
     has not helped for a while.
@@ -120,30 +130,29 @@ def pivot(face: Tensor, on_face: Callable[[Tensor], tuple[Tensor, Tensor]]) -> t
     index = torch.arange(face.shape[-1], device=face.device)
     fewest: Tensor | int = face.shape[-1] + 1
     patience: Tensor | int = PATIENCE
-    x = None
     for _ in range(PIVOTS):
         x, slack = on_face(face)
         wrong = torch.where(face, x, slack) < -rounding(x, slack)
         number = wrong.sum(-1, keepdim=True)
         if may_look(face) and not number.any():
-            return x.clamp(min=0), True
+            break
         patience = torch.where(number < fewest, PATIENCE, patience - 1)
         fewest = torch.clamp(number, max=fewest)
         last = wrong & (index == (index * wrong).amax(-1, keepdim=True))
         face = face ^ torch.where(patience >= 0, wrong, last)
-    assert x is not None
-    return x.clamp(min=0), False
+    return x.clamp(min=0), number == 0
 
 
-def _descend(matrix: Tensor, right: Tensor, x: Tensor, ridge: float) -> Tensor:
-    """The active-set method of Lawson and Hanson (1974), from a feasible start: it cannot cycle.
+def _descend(matrix: Tensor, right: Tensor, ridge: float) -> Tensor:
+    """The active-set method of Lawson and Hanson (1974), which cannot cycle.
 
     A step goes to the minimum on the face, or as far as x stays >= 0, and the unknown that got in the way
     is fixed at zero; at the minimum the unknown with the steepest descent is set free.
     """
+    x = torch.zeros_like(right)
     face = x > 0
     index = torch.arange(right.shape[-1], device=right.device)
-    for _ in range(10 * len(index)):
+    for _ in range(10 * len(index) if may_look(right) else 2 * len(index)):
         target = solve_on_face(matrix, right.unsqueeze(-1), face, ridge).squeeze(-1)
         tolerance = rounding(target, right)
         blocking = face & (target <= 0)
@@ -155,7 +164,7 @@ def _descend(matrix: Tensor, right: Tensor, x: Tensor, ridge: float) -> Tensor:
         falling = ~face & (slack < -tolerance)
         steepest = falling & (index == torch.where(falling, slack, torch.inf).argmin(-1, keepdim=True))
         moves = torch.where(blocking.any(-1, keepdim=True), stopped, steepest)
-        if not moves.any():
+        if may_look(right) and not moves.any():
             break
         face = face ^ moves
         x = torch.where(face, x, 0.0)
