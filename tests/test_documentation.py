@@ -11,6 +11,7 @@ import torch
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -20,6 +21,31 @@ def test_code_blocks_run_in_order(page, capsys):
     namespace = {"__name__": "__page__"}
     for code in FENCE.findall(page.read_text()):
         exec(compile(code, str(page), "exec"), namespace)
+        assert_printed(expected_lines(code), capsys.readouterr().out.splitlines())
+
+
+def expected_lines(code: str) -> list[str]:
+    """The comments right below a print: what the page says it prints."""
+    lines, below = [], False
+    for line in code.splitlines():
+        comment = line.startswith("# ")
+        below = line.strip().startswith("print(") or (below and comment)
+        if below and comment:
+            lines.append(line[2:])
+    return lines
+
+
+def assert_printed(expected: list[str], printed: list[str]) -> None:
+    """The words are the same and the numbers nearly so; a line may be cut with an ellipsis."""
+    if not expected:
+        return
+    assert len(expected) == len(printed), printed
+    for said, seen in zip(expected, printed, strict=True):
+        words = said.partition("…")[0].split()
+        seen_words = seen.split()[: len(words)] if "…" in said else seen.split()
+        assert [NUMBER.sub("#", w) for w in words] == [NUMBER.sub("#", w) for w in seen_words], (said, seen)
+        numbers = [[float(n) for n in NUMBER.findall(" ".join(w))] for w in (words, seen_words)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=2e-3, abs=2e-4), (said, seen)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
