@@ -81,8 +81,10 @@ class Face:
 
     def solve(self, face: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """u and p of v = y u - p, the y at the end, and 1 / |shortest vector in the face|^2."""
-        u, p = solve_on_face(self._r.matrix, self._both, face, self._r.ridge).unbind(-1)
-        aa, ap, pp = (a.sum(-1, keepdim=True) for a in (self._a * u, self._a * p, self._q * p))
+        solution = solve_on_face(self._r.matrix, self._both, face, self._r.ridge)
+        u, p = solution.unbind(-1)
+        products = (self._both.mT @ solution).flatten(-2)  # a'u, a'p, q'u, q'p
+        aa, ap, pp = products[..., 0:1], products[..., 1:2], products[..., 3:4]
         root = (ap.square() - aa * (pp - self._k**2)).clamp(min=0).sqrt()
         return u, p, (ap + root) / (aa + (aa == 0)), aa
 

@@ -51,6 +51,6 @@ def _bargain(r: Correlation) -> Tensor:
         decrement = -(slope * step).sum(-1, keepdim=True).clamp(max=0)
         damping = torch.where(decrement > 0.06, 1 / (1 + decrement.sqrt()), 1.0)
         u = u * (1 + damping * step).clamp(min=0.01)
-        if may_look(u) and not (decrement > 1e-28).any():
+        if may_look(u) and not (decrement > 1e-14).any():  # the step just taken has squared it
             break
     return u
