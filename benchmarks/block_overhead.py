@@ -16,40 +16,13 @@ from collections.abc import Callable
 
 import torch
 import torchjd.aggregation as jd
+from _methods import METHODS
 from _timing import Times
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torchjd.autojac import jac_to_grad, mtl_backward
 
-from evenhand.impartial import (
-    IMTLG,
-    MGDA,
-    AlignedMTL,
-    Block,
-    CAGrad,
-    GradDrop,
-    GradNorm,
-    LinearBlock,
-    Method,
-    NashMTL,
-    PCGrad,
-    Sum,
-    UPGrad,
-)
-
-METHODS: dict[str, Callable[[], Method]] = {
-    "Sum": Sum,
-    "GradNorm": GradNorm,
-    "MGDA": MGDA,
-    "IMTLG": IMTLG,
-    "CAGrad": CAGrad,
-    "PCGrad": PCGrad,
-    "GradDrop": GradDrop,
-    "NashMTL": NashMTL,
-    "AlignedMTL": AlignedMTL,
-    "UPGrad": UPGrad,
-    "IMTLG >> PCGrad": lambda: IMTLG() >> PCGrad(),
-}
+from evenhand.impartial import Block, LinearBlock, Method
 
 
 def peers(heads: int) -> dict[str, Callable[[], nn.Module]]:

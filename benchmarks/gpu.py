@@ -13,39 +13,12 @@ import warnings
 from collections.abc import Callable
 
 import torch
+from _methods import METHODS
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evenhand.impartial import (
-    IMTLG,
-    MGDA,
-    AlignedMTL,
-    Block,
-    CAGrad,
-    GradDrop,
-    GradNorm,
-    LinearBlock,
-    Method,
-    NashMTL,
-    ParameterBlock,
-    PCGrad,
-    Sum,
-    UPGrad,
-)
+from evenhand.impartial import IMTLG, Block, LinearBlock, Method, ParameterBlock
 
-METHODS: dict[str, Callable[[], Method]] = {
-    "Sum": Sum,
-    "GradNorm": GradNorm,
-    "MGDA": MGDA,
-    "IMTLG": IMTLG,
-    "CAGrad": CAGrad,
-    "PCGrad": PCGrad,
-    "GradDrop": GradDrop,
-    "NashMTL": NashMTL,
-    "AlignedMTL": AlignedMTL,
-    "UPGrad": UPGrad,
-    "IMTLG >> PCGrad": lambda: IMTLG() >> PCGrad(),
-}
 RANDOM = ("PCGrad", "GradDrop", "IMTLG >> PCGrad")
 
 
