@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor
+from torch.linalg import vecdot
 
 from ._distributed import sum_over_ranks
 from ._solvers import times
@@ -147,17 +148,18 @@ class Gradients:
 
     def total(self, *, squared_length: Tensor | None = None) -> tuple[list[Tensor], Tensor]:
         """The sum of the gradients, at a given length if any, and how much of each is in it."""
-        weights, gram = self.weights(), self._source.gram()
+        weights = self.weights()
         if self._mask is None:
             if squared_length is not None:
-                found = (weights * times(gram, weights)).sum(-1, keepdim=True)
+                gram = self._source.gram()
+                found = vecdot(weights, times(gram, weights))
                 weights = weights * _rescaling(squared_length, found, gram, weights)
             return self._source.combine(weights), weights
         vector = self._source.combine_features(self._multipliers())
         if squared_length is not None:
-            found = vector.square().sum(-1, keepdim=True)
+            found = vecdot(vector, vector)
             found = sum_over_ranks(found) if self._source.spread else found
-            factor = _rescaling(squared_length, found, gram, weights)
+            factor = _rescaling(squared_length, found, self._source.gram(), weights)
             vector, weights = vector * factor, weights * factor
         return self._source.restore(vector), weights
 
@@ -228,7 +230,6 @@ def _rescaling(wanted: Tensor, found: Tensor, gram: Tensor, weights: Tensor) -> 
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
     rounding error of its terms.
     """
-    terms = weights.square() * gram.diagonal(dim1=-2, dim2=-1)
-    noise = terms.sum(-1, keepdim=True) * (gram.shape[-1] ** 2 * torch.finfo(gram.dtype).eps)
-    length = torch.maximum(found, noise)
-    return (wanted.clamp(min=0) / (length + (length == 0))).sqrt()
+    terms = vecdot(weights.square(), gram.diagonal(dim1=-2, dim2=-1))
+    length = torch.maximum(found, terms * (gram.shape[-1] ** 2 * torch.finfo(gram.dtype).eps))
+    return (wanted.clamp(min=0) / (length + (length == 0))).sqrt().unsqueeze(-1)

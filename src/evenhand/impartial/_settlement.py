@@ -64,7 +64,7 @@ class Settlement(nn.Module, ABC):
             _check_finite(source, type(self).__name__)
         gram = source.gram()
         settled = self.method.settle(Gradients(source))
-        plain = gram.sum((-2, -1)).unsqueeze(-1) if self.preserve_norm else None
+        plain = gram.sum((-2, -1)) if self.preserve_norm else None
         total, weights = settled.total(squared_length=plain)
         self._last = Reading(gram, weights)
         return total
