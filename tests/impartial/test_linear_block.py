@@ -78,6 +78,18 @@ def test_leading_axes_of_the_weight_are_replicas(name):
         assert_close(y.grad[r], alone.grad, 1e-9)
 
 
+def test_replicas_with_missing_cells():
+    y, weight, bias = torch.randn(4, 16, 6, requires_grad=True), torch.randn(4, 7, 6), torch.randn(4, 7)
+    observed = torch.rand(4, 16, 3) < 0.7
+    eta = LinearBlock(MGDA(), HEADS)(y, weight, bias, observed=observed)
+    (eta.square() * SCALES * observed[..., HEADS]).sum().backward()
+    for r in range(4):
+        alone = y[r].detach().requires_grad_()
+        eta = LinearBlock(MGDA(), HEADS)(alone, weight[r], bias[r], observed=observed[r])
+        (eta.square() * SCALES * observed[r][:, HEADS]).sum().backward()
+        assert_close(y.grad[r], alone.grad, 1e-9)
+
+
 def plain(y, weight, bias):
     leaf = y.detach().requires_grad_()
     ((leaf @ weight.mT + bias.unsqueeze(-2)).square() * SCALES).sum().backward()

@@ -188,7 +188,7 @@ def mean_over_common_rows(products: Tensor, observed: Tensor) -> Tensor:
     observed. Products over different rows need not belong to any vectors; the nearest that do are taken.
     """
     common = sum_over_ranks(observed.mT @ observed)
-    rows = sum_over_ranks(torch.full_like(common[:1, 0], observed.shape[-2]))
+    rows = sum_over_ranks(common.new_full((1,), observed.shape[-2]))
     means = sum_over_ranks(products) * torch.where(common > 0, rows / common, 0.0)
     return nearest_positive(means)
 
