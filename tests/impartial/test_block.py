@@ -1,6 +1,7 @@
 """The block: identity forward, the impartial sum backward, wherever PyTorch lets it be used."""
 
 import copy
+import gc
 import pickle
 
 import pytest
@@ -9,6 +10,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from evenhand.impartial import IMTLG, MGDA, Block, CAGrad, GradDrop, GradNorm, PCGrad, Scaling, Sum, UPGrad
+from evenhand.impartial._gradients import Source
 from evenhand.impartial._settlement import exact_products
 
 from ._asserts import assert_close
@@ -309,6 +311,20 @@ def test_the_state_of_gradnorm_survives_a_change_of_precision(first, second):
 def test_a_mask_for_a_single_row():
     found = settle(Block(MGDA()), torch.randn(3, 5), observed=torch.tensor([True, False, True]))
     assert found.isfinite().all()
+
+
+def test_a_backward_pass_leaves_nothing_to_the_garbage_collector():
+    """The T stacked gradients are freed at once; in a reference cycle they would pile up on the device."""
+    rows = torch.randn(3, 6, 5)
+    gc.collect()
+    gc.disable()
+    try:
+        for name in METHODS:
+            settle(Block(METHODS[name]()), rows)
+        alive = [o for o in gc.get_objects() if issubclass(type(o), Source)]
+    finally:
+        gc.enable()
+    assert alive == []
 
 
 def test_a_view_that_is_never_used():

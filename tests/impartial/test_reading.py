@@ -1,5 +1,7 @@
 """Reading blocks, and following them through training."""
 
+import weakref
+
 import matplotlib.figure
 import pandas as pd
 import pytest
@@ -140,6 +142,18 @@ def test_a_broken_step_does_not_silence_the_monitor():
     monitor.record()
     assert len(monitor.table()["step"]) == 4
     assert monitor.sentences()[0].startswith("'1' receives 1.4 %")
+
+
+def test_the_monitor_keeps_no_readings_of_blocks_but_the_last():
+    block = Block(Sum())
+    monitor = Monitor(block)
+    readings = []
+    for _ in range(3):
+        y = torch.ones(3, requires_grad=True)
+        torch.autograd.backward(block(y, 2), [y.detach(), y.detach()])
+        readings.append(weakref.ref(block.last))
+        monitor.record()
+    assert [r() is None for r in readings] == [True, True, False]
 
 
 def test_one_head_is_in_conflict_with_nobody():

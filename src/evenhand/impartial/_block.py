@@ -111,14 +111,16 @@ class _Views(torch.autograd.Function):
         present = [dense(g) for g in incoming if g is not None]
         if not present:
             return None, None, None, None, None
-        zero = torch.zeros_like(present[0]) if len(present) < len(incoming) else present[0]
-        gradients = [zero if g is None else dense(g) for g in incoming]  # a view that was never used
-        like = saved if saved.shape == zero.shape else zero
+        gradients = present
+        if len(present) < len(incoming):  # a view was never used
+            zero, used = torch.zeros_like(present[0]), iter(present)
+            gradients = [zero if g is None else next(used) for g in incoming]
+        like = saved if saved.shape == present[0].shape else present[0]
         (total,) = ctx.block._backward(gradients, [like], ctx.observed)
         return *once([total], present), None, None, None, None
 
 
-class Features(Source):
+class Features(Matrix):
     """Gradients ``[T, *rows, *features]`` of features, compared over all rows or row by row."""
 
     def __init__(
@@ -137,15 +139,10 @@ class Features(Source):
         stacked = stacked.reshape(len(gradients), math.prod(y.shape[:rows_end]), self._features)
         self._observed = None if observed is None else observed.to(dtype).reshape(-1, len(gradients))
         # [rows, T, features], or [T, rows * features]
-        stacked = stacked.transpose(0, 1) if per_sample else stacked.flatten(1)
+        super().__init__(stacked.transpose(0, 1) if per_sample else stacked.flatten(1))
         self._per_sample = per_sample
-        self.size = stacked.shape[-1]
         self.spread = self.together = not per_sample and processes() > 1
-        self._matrix = Matrix(stacked, self)
         self._comparison: Tensor | None = None
-
-    def gram(self) -> Tensor:
-        return self._matrix.gram()
 
     def comparison(self) -> Tensor:
         if self._observed is None:
@@ -164,15 +161,6 @@ class Features(Source):
         if self._per_sample:
             return signed
         return sum_over_ranks(signed.unflatten(-1, (-1, self._features)).sum(-2))
-
-    def combine(self, weights: Tensor) -> list[Tensor]:
-        return self._matrix.combine(weights)
-
-    def combine_features(self, multipliers: Tensor) -> Tensor:
-        return self._matrix.combine_features(multipliers)
-
-    def stacked(self) -> Tensor:
-        return self._matrix.stacked()
 
     def restore(self, vector: Tensor) -> list[Tensor]:
         return [vector.reshape(self._y.shape).to(self._y.dtype)]

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from ._solvers import may_look, solve_dtype, solve_positive, times
+from ._solvers import may_look, solve_dtype, solve_factored, solve_positive, times
 
 SWEEPS = 8
 CLEAR_PIVOT = 1e-2  # no pivot of a matrix of full rank is near its rounding error
@@ -40,8 +40,7 @@ def solve_least_norm(matrix: Tensor, right: Tensor, noise: float) -> Tensor:
     if may_look(matrix):
         lower = torch.linalg.cholesky_ex(matrix)[0]
         if (lower.diagonal(dim1=-2, dim2=-1) > CLEAR_PIVOT).all():
-            half = torch.linalg.solve_triangular(lower, right.unsqueeze(-1), upper=False)
-            return torch.linalg.solve_triangular(lower.mT, half, upper=True).squeeze(-1)
+            return solve_factored(lower, right.unsqueeze(-1)).squeeze(-1)
         values, vectors = eigh(matrix)
         inverse = (values > noise) / values.clamp(min=noise)
         return times(vectors, inverse * times(vectors.mT, right))

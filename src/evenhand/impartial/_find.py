@@ -59,10 +59,9 @@ class FoundBlock:
     def __str__(self) -> str:
         shares = self.reading.shares
         least = int(shares.argmin())
-        size = " and ".join(map(str, map(list, self.shapes[:1])))
         more = f" and {len(self.shapes) - 1} more" if len(self.shapes) > 1 else ""
         return (
-            f"{self.place} ({self.kind} {size}{more}): {len(self.heads)} heads, the longest gradient "
+            f"{self.place} ({self.kind} {list(self.shapes[0])}{more}): {len(self.heads)} heads, the longest gradient "
             f"{self.spread:.3g} times the shortest, {self.conflict:.0%} of pairs in conflict; {self.names[least]!r} "
             f"has {shares[least].item():.1%} of the gradient"
         )
@@ -75,9 +74,9 @@ def find_blocks(
 
     The graph of the losses is walked and their gradients are computed there; neither the model nor the ``.grad`` of
     its parameters is touched, no hooks are set, and the graph can still be used for ``backward`` (hooks of
-    yours on the way do run, and so does ``retain_grad``). A place is
-    listed where losses that came on different ways meet first; what stands before it is
-    common to all of them. These are the places for a `Block` (features) or a `ParameterBlock`.
+    yours on the way do run, and so does ``retain_grad``). A place is listed where losses that came on different
+    ways meet first; what stands before it is common to all of them. These are the places for a `Block` (features)
+    or a `ParameterBlock`.
 
     Args:
         losses: The named losses, one for every modality; or named groups of them. Only losses of one group
@@ -125,7 +124,7 @@ def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Itera
     heads = {edge: _heads(by_loss) for edge, by_loss in routes.items()}
     meeting = {edge: ways for edge, ways in heads.items() if len(ways) > 1}
     gradients = _gradients(list(losses.values()), list(meeting))
-    parameters: dict[tuple[tuple[int, ...], ...], list[Edge]] = defaultdict(list)
+    parameters: dict[tuple[tuple[int, ...], ...], list[tuple[Edge, Tensor]]] = defaultdict(list)
     seen: set[Edge] = set()
     queue = list(meeting)
     while queue:
@@ -145,12 +144,12 @@ def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Itera
             gradients |= _gradients(list(losses.values()), before)
             queue += before
         elif _parameter(edge[0]) is not None:
-            parameters[ways].append(edge)
+            parameters[ways].append((edge, rows))
         else:
             yield _found(losses, ways, [rows], _place(edge[0], names), "features")
-    for ways, edges in parameters.items():
-        stacks = [s for e in edges if (s := _head_gradients(gradients[e], ways)) is not None]
-        yield _found(losses, ways, stacks, _common_name(edges, names), "parameters")
+    for ways, leaves in parameters.items():
+        place = _common_name([edge for edge, _ in leaves], names)
+        yield _found(losses, ways, [rows for _, rows in leaves], place, "parameters")
 
 
 def _routes(losses: list[Tensor]) -> dict[Edge, dict[int, set[tuple[Node, int]]]]:

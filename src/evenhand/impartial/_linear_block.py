@@ -109,7 +109,7 @@ class _LinearHeads(torch.autograd.Function):
     def forward(
         ctx: Any, y: Tensor, weight: Tensor, bias: Tensor | None, observed: Tensor | None, block: LinearBlock
     ) -> Tensor:
-        ctx.block, ctx.observed, ctx.has_bias = block, observed, bias is not None
+        ctx.block, ctx.observed = block, observed
         ctx.save_for_backward(y, weight)
         if weight.ndim == 2:
             return F.linear(y, weight, bias)

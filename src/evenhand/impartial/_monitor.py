@@ -25,7 +25,6 @@ class _Record:
     order: int  # the number of the call
     step: int
     reading: Reading  # on the host, averaged over samples
-    source: Reading  # the block's own, by which a backward pass is recognised
 
 
 class Monitor:
@@ -62,6 +61,7 @@ class Monitor:
         self._heads = heads
         self._count = 0
         self._records: dict[str, list[_Record]] = {name: [] for name in self.blocks}
+        self._seen: dict[str, Reading] = {}  # the blocks' own, by which a new backward pass is recognised
 
     def record(self, step: int | None = None) -> None:
         """Take down the last backward pass of every block that had one since the last record.
@@ -69,15 +69,13 @@ class Monitor:
         Steps are counted if no number is given.
         """
         number = self._count if step is None else step
-        new = {}
-        for name, block in self.blocks.items():
-            records = self._records[name]
-            if not (records and records[-1].source is block.last):
-                reading = _mean_over_samples(block.last)
-                self._names(name, len(reading.weights))
-                new[name] = _Record(self._count, number, reading, block.last)
-        for name, record in new.items():  # all or nothing
-            self._records[name].append(record)
+        last = {name: block.last for name, block in self.blocks.items()}
+        new = {name: _mean_over_samples(r) for name, r in last.items() if self._seen.get(name) is not r}
+        for name, reading in new.items():
+            self._names(name, len(reading.weights))
+        for name, reading in new.items():  # all or nothing
+            self._records[name].append(_Record(self._count, number, reading))
+        self._seen = last
         self._count += 1
 
     def table(self) -> dict[str, list[object]]:

@@ -42,9 +42,7 @@ class PCGrad(Mixing):
 def project(gram: Tensor, order: Tensor) -> Tensor:
     """PCGrad's mixing matrix when all gradients meet the others in one order ``[..., T]``."""
     r = correlation(gram)
-    rows = order.unsqueeze(-1).expand_as(r.matrix)
-    columns = order.unsqueeze(-2).expand_as(r.matrix)
-    fixed = r.matrix.gather(-2, rows).gather(-1, columns)
+    fixed = _reorder(r.matrix, order)
     identity = torch.eye(order.shape[-1], dtype=fixed.dtype, device=fixed.device)
     # A gradient is not projected on itself: an infinite own product is never negative.
     products = fixed + torch.diag_embed(torch.full_like(r.norms, torch.inf))
@@ -54,5 +52,11 @@ def project(gram: Tensor, order: Tensor) -> Tensor:
         products = torch.addcmul(products, against, unit, value=-1)
         removed.append(against)
     shuffled = identity - torch.cat(removed, -1)
-    mixing = shuffled.gather(-2, rows.argsort(-2)).gather(-1, columns.argsort(-1))
+    mixing = _reorder(shuffled, order.argsort(-1))
     return (mixing * r.norms.unsqueeze(-1) * r.inverse.unsqueeze(-2)).to(gram.dtype)
+
+
+def _reorder(matrix: Tensor, order: Tensor) -> Tensor:
+    """The rows and columns of ``[..., T, T]`` in another order ``[..., T]``."""
+    rows, columns = order.unsqueeze(-1).expand_as(matrix), order.unsqueeze(-2).expand_as(matrix)
+    return matrix.gather(-2, rows).gather(-1, columns)

@@ -65,7 +65,11 @@ def solve_positive(matrix: Tensor, right: Tensor) -> Tensor:
     These two calls, unlike `torch.linalg.solve` or `torch.cholesky_solve`, neither synchronise with
     the host nor break the capture of a CUDA graph, at any batch size.
     """
-    lower = torch.linalg.cholesky_ex(matrix)[0]
+    return solve_factored(torch.linalg.cholesky_ex(matrix)[0], right)
+
+
+def solve_factored(lower: Tensor, right: Tensor) -> Tensor:
+    """Solve L L' x = right for a Cholesky factor L."""
     half = torch.linalg.solve_triangular(lower, right, upper=False)
     return torch.linalg.solve_triangular(lower.mT, half, upper=True)
 
