@@ -16,6 +16,8 @@ from ._monitor import Monitor
 from ._nash_mtl import NashMTL
 from ._parameter_block import ParameterBlock
 from ._pcgrad import PCGrad
+from ._per_replica import PerReplica
+from ._random import Draws
 from ._reading import Reading
 from ._scale_gradient import scale_gradient
 from ._sum import Sum
@@ -28,6 +30,7 @@ __all__ = [
     "Block",
     "CAGrad",
     "Compose",
+    "Draws",
     "FoundBlock",
     "FromTorchJD",
     "GradDrop",
@@ -39,6 +42,7 @@ __all__ = [
     "NashMTL",
     "PCGrad",
     "ParameterBlock",
+    "PerReplica",
     "Reading",
     "Scaling",
     "Sum",

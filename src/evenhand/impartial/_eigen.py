@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from . import _kernels
 from ._solvers import may_look, solve_dtype, solve_factored, solve_positive, times
 
 SWEEPS = 8
@@ -45,6 +46,8 @@ def solve_least_norm(matrix: Tensor, right: Tensor, noise: float) -> Tensor:
         inverse = (values > noise) / values.clamp(min=noise)
         return times(vectors, inverse * times(vectors.mT, right))
     touch = max(noise**2, 4 * matrix.shape[-1] ** 2 * torch.finfo(matrix.dtype).eps)
+    if _kernels.usable(matrix):
+        return _kernels.solve_least_norm(matrix, right, touch)
     squared = matrix @ matrix + torch.diag_embed(torch.full_like(right, touch))
     return solve_positive(squared, matrix @ right.unsqueeze(-1)).squeeze(-1)
 

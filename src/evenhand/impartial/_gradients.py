@@ -86,6 +86,11 @@ class Gradients:
         return self._source.together
 
     @property
+    def size(self) -> int:
+        """The length of a gradient, in this process."""
+        return self._source.size
+
+    @property
     def dependent(self) -> bool:
         """Whether there are more gradients than they have elements, so that they must be dependent."""
         return self._source.size < self._source.gram().shape[-1]
@@ -134,6 +139,10 @@ class Gradients:
         """The gradients as one tensor ``[..., T, n]``."""
         mixed = self._mixed(self._source.stacked())
         return mixed if self._mask is None else _per_feature(self._mask, mixed)
+
+    def work(self) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """What the methods have done so far: scales, or a mixing matrix, and a mask over features."""
+        return self._scales, self._matrix, self._mask
 
     def weights(self) -> Tensor:
         """How much of each original gradient is in the sum, ``[..., T]``: 1'C."""

@@ -128,4 +128,5 @@ class GradNorm(Scaling):
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     def extra_repr(self) -> str:
-        return f"alpha={self.alpha}"
+        rare = {"lr": (self.lr, 1e-3), "reference_step": (self.reference_step, 20)}
+        return f"alpha={self.alpha}" + "".join(f", {k}={v}" for k, (v, usual) in rare.items() if v != usual)

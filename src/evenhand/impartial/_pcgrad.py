@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from . import _kernels
 from ._gradients import Gradients
 from ._method import Mixing
 from ._random import uniform
@@ -42,6 +43,8 @@ class PCGrad(Mixing):
 def project(gram: Tensor, order: Tensor) -> Tensor:
     """PCGrad's mixing matrix when all gradients meet the others in one order ``[..., T]``."""
     r = correlation(gram)
+    if _kernels.usable(r.matrix):
+        return _kernels.project(r.matrix, r.norms, r.inverse, order, gram.dtype)
     fixed = _reorder(r.matrix, order)
     identity = torch.eye(order.shape[-1], dtype=fixed.dtype, device=fixed.device)
     # A gradient is not projected on itself: an infinite own product is never negative.

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from . import _kernels
+
 
 class Correlation(NamedTuple):
     """A Gram matrix G = S R S split into norms S and correlations R, in double precision."""
@@ -107,7 +109,10 @@ def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float, *, depend
         x = solve_on_face(matrix, right.unsqueeze(-1), face, ridge).squeeze(-1)
         return x, times(matrix, x) - right
 
-    x, solved = pivot(right > 0, on_face)
+    if _kernels.usable(matrix):
+        x, solved = _kernels.pivot(matrix, right, ridge, PIVOTS, PATIENCE)
+    else:
+        x, solved = pivot(right > 0, on_face)
     if may_look(right):
         if not solved.all():
             rest = ~solved.squeeze(-1)

@@ -1,0 +1,23 @@
+"""Tables for models: frames to tensors and back, missing cells, and the paper's data sets."""
+
+from . import datasets
+from ._batch import Batch
+from ._frame import build, fill
+from ._missing import at_random, completely_at_random, depending_on_values, hide
+from ._preprocessing import Preprocessing
+from ._raw import RawTable
+from ._table import read
+
+__all__ = [
+    "Batch",
+    "Preprocessing",
+    "RawTable",
+    "at_random",
+    "build",
+    "completely_at_random",
+    "datasets",
+    "depending_on_values",
+    "fill",
+    "hide",
+    "read",
+]

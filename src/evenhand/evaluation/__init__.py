@@ -1,0 +1,22 @@
+"""How good a model is: errors of cells, quality of synthetic rows, densities, and tests of significance."""
+
+from ._density import effective_sample_size, importance_weighted
+from ._errors import column_errors, macro_class_errors, relative_rmse, summary, trivial_guess
+from ._latent import LatentMixture
+from ._quality import Quality, quality
+from ._statistics import TTest, corrected_paired_t_test
+
+__all__ = [
+    "LatentMixture",
+    "Quality",
+    "TTest",
+    "column_errors",
+    "corrected_paired_t_test",
+    "effective_sample_size",
+    "importance_weighted",
+    "macro_class_errors",
+    "quality",
+    "relative_rmse",
+    "summary",
+    "trivial_guess",
+]

@@ -1,0 +1,248 @@
+"""T x T problems on a GPU, each batch of them in one launch.
+
+Torch would launch dozens of kernels, most of which do nothing but wait for the next one. Here a program of a
+Triton kernel keeps one problem in its registers and does all the rounds itself. It takes the same steps in the
+same double precision as the code it replaces, which still runs wherever `usable` says no.
+
+Nothing is read on the host, so a CUDA graph may capture the launches. As always, call once before the capture: a
+kernel is compiled on its first call, and anew only for another `_block` or type of number.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+try:
+    import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
+except ImportError:
+    triton = None
+
+LARGEST = 64  # heads: the matrix of more of them does not fit in the registers of a program
+
+
+def usable(tensor: Tensor) -> bool:
+    """Whether the kernels can serve a tensor ``[..., T]`` or ``[..., T, T]``."""
+    return (
+        triton is not None
+        and tensor.device.type == "cuda"
+        and 0 < tensor.shape[-1] <= LARGEST
+        and not torch.compiler.is_compiling()
+        and not (tensor.requires_grad and torch.is_grad_enabled())  # a kernel has no derivative
+        and _compiles(tensor.device)
+    )
+
+
+@functools.cache
+def _compiles(device: torch.device) -> bool:
+    """Whether Triton works here: it needs a C compiler, and complains only when it compiles something."""
+    try:
+        one = torch.ones(1, 1, dtype=torch.float64, device=device)
+        solve_least_norm(one, one[0], 0.0)
+    except Exception as error:
+        warnings.warn(
+            f"Triton is installed but cannot compile a kernel for {device}: {error} "
+            "The methods give the same results with many small kernels of torch instead, more slowly.",
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
+def pivot(matrix: Tensor, right: Tensor, ridge: float, rounds: int, patience: int) -> tuple[Tensor, Tensor]:
+    """`_solvers.pivot` for the complementarity problem R x >= b, from the face b > 0 on.
+
+    Solutions ``[..., T]``, and which of them ``[..., 1]`` are right.
+    """
+    heads = right.shape[-1]
+    matrix, right = matrix.expand(*right.shape, heads), right.contiguous()
+    shared = 1  # how many problems in a row have the same matrix; UPGrad's have, and it is not copied
+    if right.ndim > 1 and matrix.stride(-3) == 0:
+        shared, matrix = right.shape[-2], matrix[..., 0, :, :]
+    x = torch.empty_like(right)
+    solved = torch.empty_like(right[..., :1], dtype=torch.bool)
+    tolerance = 8 * heads * torch.finfo(right.dtype).eps  # as in `_solvers.rounding`
+    _launch(
+        _pivot, right, matrix.contiguous(), right, x, solved, ridge, tolerance, heads, shared, rounds, patience
+    )  # fmt: skip
+    return x, solved
+
+
+def project(matrix: Tensor, norms: Tensor, inverse: Tensor, order: Tensor, dtype: torch.dtype) -> Tensor:
+    """`_pcgrad.project` for correlations R, norms and their inverses: the mixing matrix ``[..., T, T]``."""
+    mixing = torch.empty(matrix.shape, dtype=dtype, device=matrix.device)
+    tensors = matrix.contiguous(), norms.contiguous(), inverse.contiguous(), order.contiguous()
+    _launch(_project, norms, *tensors, mixing, matrix.shape[-1])
+    return mixing
+
+
+def solve_least_norm(matrix: Tensor, right: Tensor, touch: float) -> Tensor:
+    """Solve (R R + t I) x = R b for symmetric R ``[..., T, T]``, as `_eigen.solve_least_norm` does on a GPU."""
+    x = torch.empty(right.shape, dtype=right.dtype, device=right.device)
+    _launch(_solve_least_norm, right, matrix.contiguous(), right.contiguous(), x, touch, matrix.shape[-1])
+    return x
+
+
+def _launch(kernel: Any, vectors: Tensor, *arguments: Any) -> None:
+    """One program for every one of the vectors ``[..., T]``."""
+    heads = vectors.shape[-1]
+    block = _block(heads)
+    with torch.cuda.device_of(vectors):  # Triton launches on the current device, which may be another one
+        kernel[(vectors.numel() // heads,)](*arguments, BLOCK=block, num_warps=8 if block > 32 else 1)
+
+
+def _block(heads: int) -> int:
+    """The side of the tile a matrix is padded to: a power of two. Below 16 nothing gets faster."""
+    return max(16, 1 << (heads - 1).bit_length())
+
+
+# The kernels. Names in the plural point to a batch. Padded entries of vectors and matrices are zero, and
+# BLOCK is the side of the tile; loops run over the true number of heads.
+
+
+def _kernel(*do_not_specialize: str) -> Callable[[Callable[..., Any]], Any]:
+    """`triton.jit` if there is one, for a kernel that is not compiled anew for special values of these arguments.
+
+    Otherwise a step in which an integer happens to be 1 or 16, or memory is aligned differently, would compile in the
+    middle of training, perhaps during the capture of a graph.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        if triton is None:
+            return function
+        tensors = [name for name, kind in function.__annotations__.items() if kind == "tl.tensor" and name != "return"]
+        return triton.jit(do_not_specialize=do_not_specialize, do_not_specialize_on_alignment=tensors)(function)
+
+    return decorate
+
+
+@_kernel()
+def _solve(matrix: tl.tensor, right: tl.tensor, heads: tl.tensor, BLOCK: tl.constexpr) -> tl.tensor:
+    """Solve a symmetric positive definite system by Gaussian elimination, stable for it without pivoting.
+
+    Registers have no addresses: a row or an entry is taken out by adding up everything with the rest masked.
+    """
+    index = tl.arange(0, BLOCK)
+    for k in range(heads):
+        # What is left to eliminate is symmetric: row k is column k too.
+        row = tl.sum(tl.where(index[:, None] == k, matrix, 0.0), 0)
+        diagonal = tl.sum(tl.where(index == k, row, 0.0), 0)
+        goal = tl.sum(tl.where(index == k, right, 0.0), 0)
+        below = tl.where(index > k, row / diagonal, 0.0)
+        matrix = matrix - below[:, None] * row[None, :]
+        right = right - below * goal
+    for step in range(heads):
+        k = heads - 1 - step
+        column = tl.sum(tl.where(index[None, :] == k, matrix, 0.0), 1)
+        diagonal = tl.sum(tl.where(index == k, column, 0.0), 0)
+        unknown = tl.sum(tl.where(index == k, right, 0.0), 0) / diagonal
+        right = tl.where(index == k, unknown, right - tl.where(index < k, column, 0.0) * unknown)
+    return right
+
+
+@_kernel("heads", "shared", "rounds", "patience")
+def _pivot(
+    matrices: tl.tensor,
+    rights: tl.tensor,
+    solutions: tl.tensor,
+    solved: tl.tensor,
+    ridge: tl.float64,
+    tolerance: tl.float64,
+    heads: tl.int32,
+    shared: tl.int32,
+    rounds: tl.int32,
+    patience: tl.int32,
+    BLOCK: tl.constexpr,
+) -> None:
+    """Block principal pivoting; see `_solvers.pivot`."""
+    problem = tl.program_id(0).to(tl.int64)
+    index = tl.arange(0, BLOCK)
+    real = index < heads
+    entries = index[:, None] * heads + index[None, :]
+    start = problem // shared * heads * heads
+    matrix = tl.load(matrices + start + entries, mask=real[:, None] & real[None, :], other=0.0)
+    right = tl.load(rights + problem * heads + index, mask=real, other=0.0)
+    face = right > 0
+    x = right
+    number = heads  # of unknowns on the wrong side; not known yet, and not 0
+    fewest = heads + 1
+    left = patience
+    done = 0
+    while (done < rounds) & (number > 0):
+        inside = face.to(tl.float64)
+        # Products and not `where`, as in `solve_on_face`: NaN shall stay NaN, on the face or not.
+        reduced = matrix * inside[:, None] * inside[None, :]
+        reduced += tl.where(index[:, None] == index[None, :], (1.0 + ridge - inside)[:, None], 0.0)
+        x = _solve(reduced, right * inside, heads, BLOCK)
+        slack = tl.sum(matrix * x[None, :], 1) - right
+        size = tl.max(tl.maximum(tl.abs(x), tl.abs(slack)), 0)
+        wrong = tl.where(face, x, slack) < -tolerance * size
+        number = tl.sum(wrong.to(tl.int32), 0)
+        left = tl.where(number < fewest, patience, left - 1)
+        fewest = tl.minimum(number, fewest)
+        last = tl.max(tl.where(wrong, index, -1), 0)
+        face = face ^ (wrong & ((left >= 0) | (index == last)))
+        done += 1
+    tl.store(solutions + problem * heads + index, tl.where(x < 0, 0.0, x), mask=real)  # NaN is not below 0
+    tl.store(solved + problem, number == 0)
+
+
+@_kernel("heads")
+def _project(
+    matrices: tl.tensor,
+    norms: tl.tensor,
+    inverses: tl.tensor,
+    orders: tl.tensor,
+    mixings: tl.tensor,
+    heads: tl.int32,
+    BLOCK: tl.constexpr,
+) -> None:
+    """PCGrad's projections; see `_pcgrad.project`. Row i and step s belong to the heads order[i] and order[s]."""
+    problem = tl.program_id(0).to(tl.int64)
+    index = tl.arange(0, BLOCK)
+    real = index < heads
+    vector, square = problem * heads, problem * heads * heads
+    order = tl.load(orders + vector + index, mask=real, other=0)
+    entries = square + order[:, None] * heads + order[None, :]
+    products = tl.load(matrices + entries, mask=real[:, None] & real[None, :], other=0.0)
+    norm = tl.load(norms + vector + order, mask=real, other=0.0)
+    for s in range(heads):
+        head = tl.load(orders + vector + s)
+        unit = tl.load(matrices + square + head * heads + order, mask=real, other=0.0)
+        # <g~_i, g_s> of unit vectors, where negative (or NaN); a gradient is not projected on itself
+        product = tl.sum(tl.where(index[None, :] == s, products, 0.0), 1)
+        against = tl.where((index == s) | (product >= 0), 0.0, product)
+        products = products - against[:, None] * unit[None, :]
+        kept = tl.where(index == s, 1.0, 0.0) - against
+        kept = kept * norm * tl.load(inverses + vector + head)
+        tl.store(mixings + square + order * heads + head, kept, mask=real)
+
+
+@_kernel("heads")
+def _solve_least_norm(
+    matrices: tl.tensor,
+    rights: tl.tensor,
+    solutions: tl.tensor,
+    touch: tl.float64,
+    heads: tl.int32,
+    BLOCK: tl.constexpr,
+) -> None:
+    """(R R + t I) x = R b, with both sides added up row by row of R."""
+    problem = tl.program_id(0).to(tl.int64)
+    index = tl.arange(0, BLOCK)
+    real = index < heads
+    vector, square = problem * heads, problem * heads * heads
+    squared = tl.where(index[:, None] == index[None, :], touch, 0.0).to(tl.float64)
+    goal = tl.zeros([BLOCK], tl.float64)
+    for k in range(heads):
+        row = tl.load(matrices + square + k * heads + index, mask=real, other=0.0)
+        squared += row[:, None] * row[None, :]
+        goal += row * tl.load(rights + vector + k)
+    x = _solve(squared, goal, heads, BLOCK)
+    tl.store(solutions + vector + index, x, mask=real)

@@ -1,0 +1,163 @@
+"""Another method for every replica of a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+from ._compose import Compose
+from ._gradients import Gradients, Source
+from ._gradnorm import GradNorm
+from ._method import Method
+from ._random import Draws
+from ._sum import Sum
+
+Index = Tensor | slice
+
+
+class PerReplica(Method):
+    """R methods for gradients ``[R, T, n]``: replica r is settled by method r.
+
+    Replicas that share a step of their chains, such as ``GradNorm() >> PCGrad()`` and ``GradNorm()``, take it
+    together in one call. What a replica gets does not depend on who shares its stack; its random numbers come
+    from `draws`.
+
+    Args:
+        methods: One for every replica. They serve as patterns: states are kept here.
+        draws: Random numbers for all replicas; needed by PCGrad and GradDrop.
+
+    Example:
+        >>> from evenhand.impartial import IMTLG, Sum
+        >>> PerReplica([Sum(), IMTLG(), IMTLG()])(torch.randn(3, 4, 10)).shape
+        torch.Size([3, 4, 10])
+    """
+
+    def __init__(self, methods: Sequence[Method], *, draws: Draws | None = None) -> None:
+        super().__init__()
+        for position, method in enumerate(methods):
+            if not isinstance(method, Method):
+                raise ValueError(f"methods[{position}] should be a method such as IMTLG(). Found {method!r}.")
+        self.names = [repr(method) for method in methods]
+        self.draws = draws
+        chains = [_steps(method) for method in methods]
+        self.stages = nn.ModuleList(
+            _Stage([chain[k] if k < len(chain) else Sum() for chain in chains], draws)
+            for k in range(max(map(len, chains), default=0))
+        )
+        self.uses_input = any(method.uses_input for method in methods)
+        self.learns = any(method.learns for method in methods)
+
+    def settle(self, gradients: Gradients, /) -> Gradients:
+        for stage in self.stages:
+            gradients = stage.settle(gradients.unmasked())  # type: ignore[operator]
+        return gradients
+
+    def keep(self, replicas: Sequence[int]) -> None:
+        """Go on with some replicas only; they keep what they have learnt."""
+        self.names = [self.names[r] for r in replicas]
+        for stage in self.stages:
+            stage.keep(replicas)  # type: ignore[operator]
+
+    def extra_repr(self) -> str:
+        return f"{len(self.names)} replicas"
+
+
+class _Stage(nn.Module):
+    """One step of every chain."""
+
+    def __init__(self, steps: Sequence[Method], draws: Draws | None) -> None:
+        super().__init__()
+        self._draws = draws
+        members: dict[str, list[int]] = {}
+        for replica, step in enumerate(steps):
+            members.setdefault(repr(step), []).append(replica)
+        self.members = list(members.values())
+        self.steps = nn.ModuleList(deepcopy(steps[group[0]]) for group in self.members)
+        self._n = len(steps)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._index = [_index(group) for group in self.members]
+        for step, index in zip(self.steps, self._index, strict=True):
+            if hasattr(step, "generator") and self._draws is not None:
+                step.generator = self._draws.part(index)
+
+    def settle(self, gradients: Gradients) -> Gradients:
+        gram = gradients.gram()
+        self._index = [i.to(gram.device) if isinstance(i, Tensor) else i for i in self._index]
+        scales = matrix = mask = None
+        for step, index in zip(self.steps, self._index, strict=True):
+            if isinstance(step, Sum):
+                continue
+            part = step.settle(Gradients(_Part(gradients, gram, index)))  # type: ignore[operator]
+            new_scales, new_matrix, new_mask = part.work()
+            if new_scales is not None:
+                scales = gram.new_ones(gram.shape[:-1]) if scales is None else scales
+                scales[index] = new_scales
+            if new_matrix is not None:
+                matrix = _identities(gram) if matrix is None else matrix
+                matrix[index] = new_matrix
+            if new_mask is not None:
+                mask = new_mask.new_ones(self._n, *new_mask.shape[1:]) if mask is None else mask
+                mask[index] = new_mask
+        gradients = gradients if scales is None else gradients.scale(scales)
+        gradients = gradients if matrix is None else gradients.mix(matrix)
+        return gradients if mask is None else gradients.mask(mask)
+
+    def keep(self, replicas: Sequence[int]) -> None:
+        place = {old: new for new, old in enumerate(replicas)}
+        steps, members = [], []
+        for step, group in zip(self.steps, self.members, strict=True):
+            # in the order of the new places, which is the order in which numbers are handed out
+            kept = sorted((i for i, old in enumerate(group) if old in place), key=lambda i: place[group[i]])
+            if kept:
+                if isinstance(step, GradNorm) and step.state.numel():
+                    step.state = step.state[:, kept]
+                steps.append(step)
+                members.append([place[group[i]] for i in kept])
+        self.steps, self.members, self._n = nn.ModuleList(steps), members, len(replicas)
+        self._connect()
+
+
+class _Part(Source):
+    """The gradients of some replicas, as far as methods ask for them."""
+
+    def __init__(self, whole: Gradients, gram: Tensor, index: Index) -> None:
+        self._whole, self._gram, self._index = whole, gram[index], index
+        self.size = whole.size
+
+    def gram(self) -> Tensor:
+        return self._gram
+
+    def votes(self) -> Tensor:
+        return self._whole.votes()[self._index]
+
+    def combine(self, weights: Tensor) -> list[Tensor]:
+        raise NotImplementedError("A part is settled, not summed.")
+
+    def combine_features(self, multipliers: Tensor) -> Tensor:
+        raise NotImplementedError("A part is settled, not summed.")
+
+    def stacked(self) -> Tensor:
+        return self._whole.stacked()[self._index]
+
+    def restore(self, vector: Tensor) -> list[Tensor]:
+        raise NotImplementedError("A part is settled, not summed.")
+
+
+def _steps(method: Method) -> list[Method]:
+    return list(method.steps) if isinstance(method, Compose) else [method]  # type: ignore[arg-type]
+
+
+def _index(members: list[int]) -> Index:
+    """Neighbours are a slice, which copies nothing."""
+    if members == list(range(members[0], members[0] + len(members))):
+        return slice(members[0], members[0] + len(members))
+    return torch.tensor(members)
+
+
+def _identities(gram: Tensor) -> Tensor:
+    return torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device).repeat(len(gram), 1, 1)

@@ -1,0 +1,65 @@
+"""Real and positive columns: normal densities in natural parameters."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+FLOOR = 1e-4  # of -eta_2: no standard deviation exceeds about 70 of the column's own
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+class Gaussian:
+    r"""n normal columns, :math:`\log p = \eta_1 u + \eta_2 u^2 - A(\eta)` with :math:`\eta_2 < 0`.
+
+    .. math:: \mu = -\frac{\eta_1}{2 \eta_2}, \quad \sigma^2 = -\frac{1}{2 \eta_2}, \qquad
+              \frac{\partial \log p}{\partial \eta} = (u - \mu,\; u^2 - \mu^2 - \sigma^2)
+
+    u is the standardised column, or its logarithm for a positive column.
+
+    Args:
+        n: Number of columns.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.n_parameters = 2 * n
+        self.n_targets = n
+        self.heads = [*range(n), *range(n)]
+
+    def constrain(self, raw: Tensor) -> Tensor:
+        """Natural parameters from unconstrained ones."""
+        first, second = raw.chunk(2, -1)
+        return torch.cat([first, -F.softplus(second) - FLOOR], -1)
+
+    def log_prob(self, eta: Tensor, u: Tensor, raw: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Log-densities ``[..., n]`` and their slopes in eta, or in raw where that is given, ``[..., 2n]``."""
+        first, second = eta.chunk(2, -1)
+        mean, variance = self.moments(eta)
+        difference = u - mean
+        # the square is written out: sums of the expanded form cancel where the mean is many deviations from 0
+        log_p = second * difference.square() + 0.5 * torch.log(-2 * second) - HALF_LOG_2PI
+        slope = difference * (u + mean) - variance
+        if raw is not None:
+            slope = slope * -torch.sigmoid(raw.chunk(2, -1)[1])
+        return log_p, torch.cat([difference, slope], -1)
+
+    def moments(self, eta: Tensor) -> tuple[Tensor, Tensor]:
+        """Means and variances of u."""
+        first, second = eta.chunk(2, -1)
+        variance = -0.5 / second
+        return first * variance, variance
+
+    def sample(self, eta: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """One draw of every u."""
+        mean, variance = self.moments(eta)
+        noise = torch.randn(mean.shape, generator=generator, device=mean.device, dtype=mean.dtype)
+        return mean + variance.sqrt() * noise
+
+
+def natural(mean: Tensor, variance: Tensor) -> Tensor:
+    """Natural parameters of normal densities with given moments."""
+    return torch.cat([mean / variance, -0.5 / variance], -1)

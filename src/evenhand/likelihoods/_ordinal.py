@@ -1,0 +1,26 @@
+"""Ordinal columns: cumulative logits."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+SMALLEST = 1e-6
+
+
+def ordinal_logits(location: Tensor, steps: Tensor) -> Tensor:
+    r"""Logarithms of the probabilities of C ordered categories, ``[..., C]``.
+
+    .. math:: P(x \le r) = \sigma(t_r - h), \qquad t_r = \sum_{r' \le r} \mathrm{softplus}(v_{r'})
+
+    Args:
+        location: h, ``[..., 1]``.
+        steps: v, ``[..., C - 1]``; their softplus are the distances between thresholds.
+    """
+    thresholds = F.softplus(steps).clamp(min=SMALLEST).cumsum(-1)
+    below = torch.sigmoid(thresholds - location)
+    ends = torch.zeros_like(below[..., :1])
+    cumulative = torch.cat([ends, below, ends + 1], -1)
+    probabilities = cumulative.diff(dim=-1).clamp(min=SMALLEST)
+    return torch.log(probabilities / probabilities.sum(-1, keepdim=True))

@@ -1,0 +1,95 @@
+"""Layers that hold R networks at once: one call advances all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class StackedLinear(nn.Module):
+    r"""R linear layers side by side, :math:`y_r = x_r W_r^\top + b_r`.
+
+    Weights are drawn by Xavier's uniform rule, one replica after the other and each from the generator of its
+    own, so that a replica starts from the same numbers whoever shares its stack.
+
+    Args:
+        n_in: Number of inputs.
+        n_out: Number of outputs.
+        generators: One for every replica.
+        gain: Xavier's gain.
+        fan_out: For every output, how many outputs make up the layer it belongs to; n_out if None. Heads that
+            are computed as one layer keep the initialisation of separate ones.
+        bias: The value of all biases at first; None for a layer without.
+        std: Draw weights from a normal distribution of this standard deviation instead of by Xavier's rule.
+    """
+
+    bias: nn.Parameter | None
+
+    def __init__(
+        self,
+        n_in: int,
+        n_out: int,
+        generators: Sequence[torch.Generator],
+        *,
+        gain: float = 1.0,
+        fan_out: Sequence[int] | None = None,
+        bias: float | None = 0.01,
+        std: float | None = None,
+    ) -> None:
+        super().__init__()
+        fans = torch.tensor(fan_out if fan_out is not None else [n_out] * n_out)
+        bounds = gain * torch.sqrt(6 / (n_in + fans)).unsqueeze(-1)
+        if std is None:
+            draws = [(2 * torch.rand(n_out, n_in, generator=g) - 1) * bounds for g in generators]
+        else:
+            draws = [std * torch.randn(n_out, n_in, generator=g) for g in generators]
+        self.weight = nn.Parameter(torch.stack(draws))
+        self.bias = None if bias is None else nn.Parameter(torch.full((len(generators), n_out), bias))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs ``[R, rows, n_out]`` for inputs ``[R, rows, n_in]``."""
+        if self.bias is None:
+            return torch.bmm(x, self.weight.mT)
+        return torch.baddbmm(self.bias.unsqueeze(1), x, self.weight.mT)
+
+    def extra_repr(self) -> str:
+        """The sizes, for printing."""
+        r, n_out, n_in = self.weight.shape
+        return f"{n_in}, {n_out}, replicas={r}"
+
+
+class StackedBatchNorm(nn.Module):
+    """R batch normalisations side by side, each over the rows of its own batch.
+
+    In evaluation it uses running averages, as `torch.nn.BatchNorm1d` does.
+    """
+
+    mean: Tensor
+    variance: Tensor
+
+    def __init__(self, n: int, replicas: int, *, momentum: float = 0.1, epsilon: float = 1e-5) -> None:
+        super().__init__()
+        self.momentum, self.epsilon = momentum, epsilon
+        self.weight = nn.Parameter(torch.ones(replicas, 1, n))
+        self.bias = nn.Parameter(torch.zeros(replicas, 1, n))
+        self.register_buffer("mean", torch.zeros(replicas, 1, n))
+        self.register_buffer("variance", torch.ones(replicas, 1, n))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalised inputs ``[R, rows, n]``."""
+        mean, variance = self.mean, self.variance
+        if self.training:
+            variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)
+            rows = x.shape[1]
+            with torch.no_grad():
+                self.mean.lerp_(mean, self.momentum)
+                self.variance.lerp_(variance * (rows / max(rows - 1, 1)), self.momentum)
+        scaled = self.weight * (variance + self.epsilon).rsqrt()
+        return torch.addcmul(self.bias - mean * scaled, x, scaled)
+
+
+GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "linear": 1.0}
+"""Xavier's gains, by the activation that follows."""

@@ -1,0 +1,7 @@
+"""Training: rows on the device, random numbers by seed, and stacks of replicas."""
+
+from ._noise import Noise
+from ._rows import Rows
+from ._stack import Run, Stack
+
+__all__ = ["Noise", "Rows", "Run", "Stack"]

@@ -1,0 +1,281 @@
+"""Many runs at once: one step advances R replicas that differ in seed, method, learning rate or KL weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from ..impartial import Draws, LinearBlock, Method, PerReplica, Sum
+from ..models import HIVAE, VAE
+from ..nn import StackedBatchNorm
+from ..objectives import dreg, elbo, iwae
+from ._noise import Draw, Noise
+from ._rows import Rows
+
+ObjectiveName = Literal["elbo", "iwae", "dreg"]
+WARM_UP = 3  # steps before a step is captured as a CUDA graph
+
+
+@dataclass(frozen=True)
+class Run:
+    """What makes a replica different from its neighbours.
+
+    Attributes:
+        seed: Of initial weights, batches, dropout and noise.
+        method: What settles the conflict among the columns. (In HI-VAE and DReG, at both blocks.)
+        lr: Learning rate.
+        kl_weight: Weight of the KL term.
+    """
+
+    seed: int
+    method: Method
+    lr: float = 1e-3
+    kl_weight: float = 1.0
+
+
+class Stack:
+    """R runs of one model on one table.
+
+    Args:
+        model: A stacked `VAE` or `HIVAE` with a replica for every run.
+        runs: The runs.
+        rows: The table on the device. Rows of several splits stand one below the other.
+        train: For every distinct seed, in order of appearance, which rows to train on ``[S, n]``.
+        objective: "elbo", "iwae" or "dreg".
+        n_samples: K, samples of z for each row.
+        analytic_kl: Whether the ELBO uses the KL term in closed form instead of that of the samples.
+        batch_size: Rows in a step.
+        dropout: Probability that an input of the encoder is dropped.
+        hide: Probability that an observed cell is hidden from the encoder, while it is still scored.
+        kl_warm_up: Number of steps over which the KL weight rises from 0.
+        preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
+        compile_step: Whether torch.compile fuses the forward and the backward pass (worth it on a GPU).
+    """
+
+    def __init__(
+        self,
+        model: VAE | HIVAE,
+        runs: Sequence[Run],
+        rows: Rows,
+        train: Tensor,
+        *,
+        objective: ObjectiveName = "elbo",
+        n_samples: int = 1,
+        analytic_kl: bool = True,
+        batch_size: int = 128,
+        dropout: float = 0.1,
+        hide: float = 0.0,
+        kl_warm_up: int = 0,
+        preserve_norm: bool = True,
+        compile_step: bool = False,
+    ) -> None:
+        self.device = rows.record.device
+        self.model = model.to(self.device)
+        self.rows, self.runs = rows, list(runs)
+        self.objective, self.analytic_kl, self.kl_warm_up = objective, analytic_kl, kl_warm_up
+        if objective == "dreg" and isinstance(model, HIVAE):
+            raise ValueError("objective should be 'elbo' for HI-VAE: its component s cannot be reparametrised twice.")
+        self.draws = Draws()
+        self.blocks = self._make_blocks(preserve_norm)
+        self.noise = Noise(
+            [run.seed for run in runs],
+            train.to(self.device),
+            batch_size=batch_size,
+            shape=(n_samples, model.n_latent + (model.n_components if isinstance(model, HIVAE) else 0)),
+            n_inputs=rows.n_inputs,
+            n_columns=model.likelihood.n,
+            n_uniform=self._n_uniform() if self.blocks else 0,
+            dropout=dropout,
+            hide=hide,
+        )
+        self._settings()
+        fastest = max(run.lr for run in runs)
+        on_gpu = self.device.type == "cuda"
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=fastest, fused=True, capturable=on_gpu)
+        self.steps = torch.zeros(1, device=self.device)
+        self._loss = torch.compile(self._plain_loss, dynamic=False) if compile_step else self._plain_loss
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._eager_steps = 0
+        self.loss = torch.zeros(len(runs), device=self.device)
+
+    def _make_blocks(self, preserve_norm: bool) -> list[LinearBlock]:
+        methods = [run.method for run in self.runs]
+        if all(isinstance(method, Sum) for method in methods):
+            return []  # ordinary training needs no block
+        model = self.model
+        if isinstance(model, HIVAE):
+            heads = [model.z_heads, model.s_heads]
+        else:
+            heads = [model.likelihood.heads.tolist()] * (2 if self.objective == "dreg" else 1)
+        return [
+            LinearBlock(PerReplica(methods, draws=self.draws), h, preserve_norm=preserve_norm).to(self.device)
+            for h in heads
+        ]
+
+    def _n_uniform(self) -> int:
+        widths = [p.shape[-1] for p in self.model.parameters()]
+        return max(self.model.likelihood.n, *widths)
+
+    def _settings(self) -> None:
+        self.kl_weights = torch.tensor([run.kl_weight for run in self.runs], device=self.device)
+        rates = torch.tensor([run.lr for run in self.runs], device=self.device)
+        slower = rates / rates.max()
+        self._slower = None if bool((slower == 1).all()) else slower
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Number of full batches in the training rows."""
+        return self.noise.steps_per_epoch
+
+    def train(self, steps: int) -> None:
+        """Advance all replicas by a number of steps."""
+        self.model.train()
+        for _ in range(steps):
+            self.noise.prepare()
+            if self._graph is not None:
+                self._graph.replay()
+            elif self.device.type == "cuda" and self._eager_steps >= WARM_UP:
+                self._capture()
+            else:
+                self._warm_step()
+
+    def _warm_step(self) -> None:
+        if self.device.type != "cuda":
+            self._step()
+            return
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            self._step()
+        torch.cuda.current_stream().wait_stream(stream)
+        self._eager_steps += 1
+
+    def _capture(self) -> None:
+        """Record a step as a graph, and take it."""
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._step()
+        self._graph = graph
+        graph.replay()
+
+    def _step(self) -> None:
+        draw = self.noise.take()
+        self.draws.numbers = draw.uniform
+        batch = self.rows.record.index_select(0, draw.rows.flatten()).view(*draw.rows.shape, -1)
+        weights = self.kl_weights
+        if self.kl_warm_up:
+            weights = weights * ((self.steps + 1) / self.kl_warm_up).clamp(max=1.0)
+        if isinstance(self.model, HIVAE):
+            epoch = torch.floor(self.steps / self.steps_per_epoch)
+            self.model.temperature.copy_((1 - 0.01 * epoch).clamp(min=1e-3))
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self._loss(batch, draw, weights)
+        loss.sum().backward()
+        self.loss.copy_(loss.detach())
+        self._update()
+        self.steps.add_(1)
+
+    def _update(self) -> None:
+        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        if self._slower is None:
+            self.optimizer.step()
+            return
+        parameters = [p.data for p in self.model.parameters()]
+        before = [p.clone() for p in parameters]
+        self.optimizer.step()
+        for new, old in zip(parameters, before, strict=True):
+            new.copy_(torch.lerp(old, new, self._slower.view(-1, *[1] * (new.ndim - 1)).to(new)))
+
+    def _plain_loss(self, record: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
+        """What every replica minimises, ``[R]``, in nats per row."""
+        inputs, targets, mask = self.rows.split(record)
+        statistics = self.model.statistics(targets, mask) if isinstance(self.model, HIVAE) else None
+        if statistics is not None:
+            inputs = _normalise(inputs, *statistics)
+        seen = self.rows.seen(inputs, mask if draw.visible is None else mask * draw.visible)
+        if draw.keep is not None:
+            seen = seen * draw.keep
+        if isinstance(self.model, HIVAE):
+            return self._hivae_loss(seen, targets, mask, statistics, draw, kl_weights)
+        if self.objective == "dreg":
+            return self._dreg_loss(seen, targets, mask, draw, kl_weights)
+        latent = self.model.infer(seen, draw.normal)
+        parameters = self.model.decode(latent, self.blocks[0] if self.blocks else None)
+        log_likelihood = (self.model.log_prob(parameters, targets) * mask.unsqueeze(1)).sum(-1)
+        return -self._bound(log_likelihood, latent, kl_weights).mean(-1)
+
+    def _bound(self, log_likelihood: Tensor, latent: Any, kl_weights: Tensor) -> Tensor:
+        sampled = latent.log_q - latent.log_prior
+        if self.objective == "elbo":
+            return elbo(log_likelihood, latent.kl if self.analytic_kl else sampled, kl_weights)
+        return iwae(log_likelihood - kl_weights.view(-1, 1, 1) * sampled)
+
+    def _hivae_loss(
+        self, seen: Tensor, targets: Tensor, mask: Tensor, statistics: Any, draw: Draw, kl_weights: Tensor
+    ) -> Tensor:
+        assert isinstance(self.model, HIVAE)
+        latent = self.model.infer(seen, draw.normal)
+        parameters = self.model.decode(latent, (self.blocks[0], self.blocks[1]) if self.blocks else None)
+        natural = self.model.natural(parameters, statistics)
+        log_likelihood = (self.model.log_prob(natural, targets) * mask.unsqueeze(1)).sum(-1)
+        return -self._bound(log_likelihood, latent, kl_weights).mean(-1)
+
+    def _dreg_loss(self, seen: Tensor, targets: Tensor, mask: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
+        assert isinstance(self.model, VAE)
+        latent = self.model.infer(seen, draw.normal, fixed_density=True)
+        constant = type(latent)(latent.z.detach(), latent.log_q, latent.log_prior, latent.kl)
+        blocks: Sequence[Any] = self.blocks or (None, None)
+        for_encoder = self.model.log_prob(self.model.decode(latent, blocks[0], frozen=True), targets)
+        for_decoder = self.model.log_prob(self.model.decode(constant, blocks[1]), targets)
+        log_weights = (for_encoder * mask.unsqueeze(1)).sum(-1) - kl_weights.view(-1, 1, 1) * (
+            latent.log_q - latent.log_prior
+        )
+        encoder, decoder = dreg(log_weights, (for_decoder * mask.unsqueeze(1)).sum(-1))
+        return -(encoder + decoder).mean(-1)
+
+    def keep(self, replicas: Sequence[int]) -> None:
+        """Go on with some replicas only."""
+        index = torch.tensor(list(replicas), device=self.device)
+        self.runs = [self.runs[r] for r in replicas]
+        keep_replicas(self.model, index)
+        for parameter in self.model.parameters():
+            state = self.optimizer.state.get(parameter, {})
+            for name in ("exp_avg", "exp_avg_sq"):
+                if name in state:
+                    state[name] = state[name][index].contiguous()
+        self.noise.keep(replicas)
+        for block in self.blocks:
+            block.method.keep(replicas)  # type: ignore[operator]
+        self._settings()
+        for group in self.optimizer.param_groups:
+            group["lr"] = max(run.lr for run in self.runs)
+        self.loss = self.loss[index].contiguous()
+        self._graph, self._eager_steps = None, 0
+
+    def state(self) -> dict[str, Tensor]:
+        """A copy of all weights and running averages."""
+        return {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
+
+
+def _normalise(inputs: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:
+    """HI-VAE's normalisation layer; the numbers are the first inputs."""
+    numbers, rest = inputs.split([mean.shape[-1], inputs.shape[-1] - mean.shape[-1]], -1)
+    return torch.cat([(numbers - mean) / deviation, rest], -1)
+
+
+def keep_replicas(model: nn.Module, index: Tensor) -> None:
+    """Cut a stacked model down to some replicas."""
+    for parameter in model.parameters():
+        parameter.data = parameter.data[index].contiguous()
+        parameter.grad = None
+    for module in model.modules():
+        if isinstance(module, StackedBatchNorm):
+            module.mean, module.variance = module.mean[index], module.variance[index]
+    if isinstance(likelihood := getattr(model, "likelihood", None), nn.Module):
+        likelihood.keep(index)  # type: ignore[operator]

@@ -1,0 +1,260 @@
+"""The kernels give what torch gives.
+
+On a CUDA device, or without one under `TRITON_INTERPRET=1` (NumPy >= 2.4 then needs Triton >= 3.9).
+"""
+
+import os
+
+import pytest
+import torch
+
+from evenhand.impartial import IMTLG, MGDA, Block, PCGrad, UPGrad, _eigen, _kernels, _pcgrad, _solvers
+
+from ._asserts import assert_close
+from ._inputs import HARD, generator
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
+
+pytestmark = [
+    pytest.mark.skipif(_kernels.triton is None, reason="Triton is not installed"),
+    pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="neither a CUDA device nor TRITON_INTERPRET=1"),
+    # raised inside Triton's interpreter, which is made of NumPy
+    pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning"),
+]
+SIZES = [2, 3, 5, 12, 16, 21, 43]
+
+
+@pytest.fixture(autouse=True)
+def _as_on_a_gpu(monkeypatch):
+    """Kernels also for tensors of the CPU, and loops of fixed length."""
+    for module in (_eigen, _solvers):
+        monkeypatch.setattr(module, "may_look", lambda _: False)
+    monkeypatch.setattr(_kernels, "usable", lambda tensor: tensor.shape[-1] <= _kernels.LARGEST)
+
+
+def torch_only(call):
+    """The result of a call without kernels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernels, "usable", lambda _: False)
+        return call()
+
+
+def grams(kind, size, batch=3):
+    """Gram matrices ``[batch, T, T]``."""
+    rows = torch.randn(batch, size, 3 * size)
+    if kind == "norms":
+        rows *= 10 ** (torch.rand(batch, size, 1) * 6 - 3)
+    elif kind == "nearly parallel":
+        rows = torch.randn(batch, 1, 3 * size) + 1e-3 * rows
+    elif kind == "narrow":
+        rows = rows[..., : max(1, size // 2)]
+    elif kind == "zero head":
+        rows[:, 0] = 0
+        rows[0] = 0
+    elif kind == "duplicate":
+        rows[:, -1] = rows[:, 0]
+    return (rows @ rows.mT).to(DEVICE)
+
+
+REGULAR = ["random", "norms", "zero head"]
+SINGULAR = ["nearly parallel", "narrow", "duplicate"]
+
+
+def problem(gram):
+    """MGDA's complementarity problem."""
+    r = _solvers.correlation(gram)
+    return r, r.relative_inverse()
+
+
+def both_pivots(matrix, right, ridge):
+    def on_face(face):
+        x = _solvers.solve_on_face(matrix, right.unsqueeze(-1), face, ridge).squeeze(-1)
+        return x, _solvers.times(matrix, x) - right
+
+    found = _kernels.pivot(matrix, right, ridge, _solvers.PIVOTS, _solvers.PATIENCE)
+    return found, _solvers.pivot(right > 0, on_face)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", REGULAR)
+def test_pivot(size, kind):
+    r, right = problem(grams(kind, size))
+    (x, solved), (expected, expected_solved) = both_pivots(r.matrix, right, r.ridge)
+    assert_close(x, expected, 1e-10)
+    assert solved.dtype == torch.bool
+    assert torch.equal(solved, expected_solved)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", SINGULAR)
+def test_pivot_on_singular_problems(size, kind):
+    """Single precision, whose ridge keeps the solution unique in spite of rounding."""
+    r, right = problem(grams(kind, size).float())
+    (x, solved), (expected, expected_solved) = both_pivots(r.matrix, right, r.ridge)
+    assert torch.equal(solved, expected_solved)
+    rows = solved.squeeze(-1)
+    assert_close(x[rows], expected[rows], 1e-6)
+    assert (x >= 0).all()
+
+
+def test_pivot_stops_at_its_bound():
+    r, right = problem(grams("norms", 12, batch=8))
+    _, solved = _kernels.pivot(r.matrix, right, r.ridge, 1, 3)
+    assert not solved.all()
+    _, solved = _kernels.pivot(r.matrix, right, r.ridge, _solvers.PIVOTS, 3)
+    assert solved.all()
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (2, 2)])
+def test_problems_that_share_a_matrix(lead):
+    """As in UPGrad, where the matrix is one for T problems and is not copied."""
+    r = _solvers.correlation(grams("random", 5, batch=4)[: max(1, 2 ** len(lead))].reshape(*lead, 5, 5))
+    matrix = r.matrix.unsqueeze(-3).expand(*lead, 5, 5, 5)
+    (x, _), (expected, _) = both_pivots(matrix, -r.matrix, r.ridge)
+    assert_close(x, expected, 1e-10)
+
+
+def test_strides_do_not_matter():
+    gram = grams("random", 5, batch=6)
+    swapped = gram.reshape(2, 3, 5, 5).transpose(0, 1).contiguous().transpose(0, 1)
+    order = torch.rand(6, 5, device=DEVICE).argsort(-1)
+    for call in (MGDA().weights, IMTLG().weights):
+        assert_close(call(swapped), call(gram).reshape(2, 3, 5), 1e-10)
+    found = _pcgrad.project(swapped, order.reshape(2, 3, 5))
+    assert_close(found, _pcgrad.project(gram, order).reshape(2, 3, 5, 5), 1e-10)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", REGULAR + SINGULAR)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_project(size, kind, dtype):
+    gram = grams(kind, size).to(dtype)
+    order = torch.rand(gram.shape[:-1], device=DEVICE).argsort(-1)
+    found = _pcgrad.project(gram, order)
+    assert found.dtype == dtype
+    assert_close(found, torch_only(lambda: _pcgrad.project(gram, order)), 1e-6 if dtype == torch.float32 else 1e-10)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", REGULAR)
+def test_least_norm(size, kind):
+    r = _solvers.correlation(grams(kind, size))
+    found = _eigen.solve_least_norm(r.matrix, r.active, r.ridge)
+    assert_close(found, torch_only(lambda: _eigen.solve_least_norm(r.matrix, r.active, r.ridge)), 1e-10)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", SINGULAR)
+def test_least_norm_of_singular_problems(size, kind):
+    """Weights may differ by what rounding does to both; the projections, which they are for, may not."""
+    r = _solvers.correlation(grams(kind, size).float())
+    found = _eigen.solve_least_norm(r.matrix, r.active, r.ridge)
+    expected = torch_only(lambda: _eigen.solve_least_norm(r.matrix, r.active, r.ridge))
+    assert_close(_solvers.times(r.matrix, found), _solvers.times(r.matrix, expected), 1e-5)
+    assert_close(found, expected, 2e-2)
+
+
+METHODS = [MGDA(), UPGrad(), IMTLG(), PCGrad(generator=generator())]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("case", HARD)
+def test_methods_on_hard_cases(method, case):
+    rows = HARD[case].float().to(DEVICE)
+
+    def settled():
+        if isinstance(method, PCGrad):
+            method.generator.manual_seed(3)
+        return method(rows)
+
+    found, expected = settled(), torch_only(settled)
+    assert found.isfinite().all()
+    assert (found - expected).norm() <= 1e-4 * rows.norm()
+    assert (found.sum(0) - expected.sum(0)).norm() <= 1e-5 * rows.norm()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+def test_nan_stays_in_its_problem(method):
+    rows = torch.randn(3, 4, 8, device=DEVICE)
+    rows[1, 2, 0] = torch.nan
+    result = method(rows)
+    assert result[0].isfinite().all()
+    assert result[2].isfinite().all()
+    assert result[1].sum(0).isnan().any()
+
+
+def test_more_heads_than_a_kernel_takes(monkeypatch):
+    monkeypatch.setattr(_kernels, "_launch", lambda *_: pytest.fail("a kernel was launched"))
+    rows = torch.randn(_kernels.LARGEST + 1, 80, device=DEVICE)
+    assert IMTLG()(rows).isfinite().all()
+
+
+def test_in_a_compiled_block():
+    """Through the operator that a compiled graph calls."""
+
+    def gradient(block, wrap):
+        y = torch.ones(6, 4, device=DEVICE, requires_grad=True)
+        scales = torch.tensor([1.0, -2.0, 3.0], device=DEVICE)
+
+        def loss(y):
+            return sum((view.sin() * scale).sum() for view, scale in zip(block(y, 3), scales, strict=True))
+
+        wrap(loss)(y).backward()
+        return y.grad
+
+    expected = torch_only(lambda: gradient(Block(MGDA()), lambda f: f))
+    found = gradient(Block(MGDA()), lambda f: torch.compile(f, fullgraph=True, backend="aot_eager"))
+    assert_close(found, expected, 1e-6)
+
+
+class TestUsable:
+    """Where kernels are used on their own."""
+
+    @pytest.fixture(autouse=True)
+    def _as_it_is(self, _as_on_a_gpu, monkeypatch):
+        monkeypatch.undo()
+
+    def test_not_on_the_cpu(self):
+        assert not _kernels.usable(torch.eye(3))
+
+    @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device")
+    def test_on_a_gpu(self):
+        assert _kernels.usable(torch.eye(3, device="cuda"))
+        assert _kernels.usable(torch.eye(_kernels.LARGEST, device="cuda"))
+        assert not _kernels.usable(torch.eye(_kernels.LARGEST + 1, device="cuda"))
+        assert not _kernels.usable(torch.eye(3, device="cuda", requires_grad=True))
+
+    @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device")
+    @pytest.mark.parametrize("size", [12, 43])
+    def test_in_a_graph(self, size):
+        gram = grams("norms", size)
+        order = torch.rand(gram.shape[:-1], device=DEVICE).argsort(-1)
+
+        def solve():
+            return MGDA().weights(gram), UPGrad().mixing(gram), IMTLG().weights(gram), _pcgrad.project(gram, order)
+
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            solve()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            found = solve()
+        gram.copy_(grams("random", size))
+        graph.replay()
+        for captured, eager in zip(found, solve(), strict=True):
+            assert torch.equal(captured, eager)
+
+
+def test_triton_that_cannot_compile(monkeypatch):
+    def no_compiler(*_):
+        raise RuntimeError("Failed to find C compiler.")
+
+    monkeypatch.setattr(_kernels, "_launch", no_compiler)
+    _kernels._compiles.cache_clear()
+    with pytest.warns(UserWarning, match="Failed to find C compiler"):
+        assert not _kernels._compiles(torch.device(DEVICE))
+    _kernels._compiles.cache_clear()
