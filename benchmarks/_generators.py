@@ -1,4 +1,4 @@
-"""Peers that generate tables: ``fit_sample(train [N, D], schema, n, seed) -> [n, D]``, in original units with codes."""
+"""Peers that generate tables in original units: ``fit_sample(train [N, D], schema, n, seed) -> [n, D]``."""
 
 from __future__ import annotations
 

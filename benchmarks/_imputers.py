@@ -1,4 +1,4 @@
-"""Peers that impute: ``impute(values [N, D], schema, seed) -> [N, D]``, NaN at the holes, original units with codes."""
+"""Peers that fill the holes (NaN) of a table in original units: ``impute(values [N, D], schema, seed) -> [N, D]``."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _predict(table: Array, d: int, known: NDArray[np.bool_], columns: list[Colum
 
 
 def _change(new: Array, old: Array, holes: NDArray[np.bool_], columns: list[Column]) -> float:
-    """How much a fill has changed: of classes the share that did, of numbers the square in proportion to the variance."""
+    """How much a fill changed: the share of classes that did, the mean square of numbers over their variance."""
     changes = []
     for d, column in enumerate(columns):
         a, b = new[holes[:, d], d], old[holes[:, d], d]

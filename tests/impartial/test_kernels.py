@@ -3,15 +3,17 @@
 On a CUDA device, or without one under `TRITON_INTERPRET=1` (NumPy >= 2.4 then needs Triton >= 3.9).
 """
 
+import copy
 import os
 
 import pytest
 import torch
 
-from evenhand.impartial import IMTLG, MGDA, Block, PCGrad, UPGrad, _eigen, _kernels, _pcgrad, _solvers
+from evenhand.impartial import IMTLG, MGDA, PCGrad, UPGrad, _eigen, _kernels, _pcgrad, _solvers
 
 from ._asserts import assert_close
 from ._inputs import HARD, generator
+from ._models import MultiHead, gradient_of
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
@@ -21,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="neither a CUDA device nor TRITON_INTERPRET=1"),
     # raised inside Triton's interpreter, which is made of NumPy
     pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning"),
 ]
 SIZES = [2, 3, 5, 12, 16, 21, 43]
 
@@ -171,8 +173,9 @@ def test_methods_on_hard_cases(method, case):
 
     found, expected = settled(), torch_only(settled)
     assert found.isfinite().all()
-    assert (found - expected).norm() <= 1e-4 * rows.norm()
-    assert (found.sum(0) - expected.sum(0)).norm() <= 1e-5 * rows.norm()
+    # IMTL-G's weights are those of a squared matrix: of dependent gradients neither side knows them better
+    tolerance = 2e-3 if isinstance(method, IMTLG) else 1e-6
+    assert (found - expected).norm() <= tolerance * rows.norm()
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
@@ -191,22 +194,21 @@ def test_more_heads_than_a_kernel_takes(monkeypatch):
     assert IMTLG()(rows).isfinite().all()
 
 
+@pytest.mark.filterwarnings("ignore")  # what torch says while it compiles is not ours
 def test_in_a_compiled_block():
     """Through the operator that a compiled graph calls."""
-
-    def gradient(block, wrap):
-        y = torch.ones(6, 4, device=DEVICE, requires_grad=True)
-        scales = torch.tensor([1.0, -2.0, 3.0], device=DEVICE)
-
-        def loss(y):
-            return sum((view.sin() * scale).sum() for view, scale in zip(block(y, 3), scales, strict=True))
-
-        wrap(loss)(y).backward()
-        return y.grad
-
-    expected = torch_only(lambda: gradient(Block(MGDA()), lambda f: f))
-    found = gradient(Block(MGDA()), lambda f: torch.compile(f, fullgraph=True, backend="aot_eager"))
-    assert_close(found, expected, 1e-6)
+    torch._dynamo.reset()
+    model, x = MultiHead(MGDA()).to(DEVICE), torch.randn(6, 5, device=DEVICE)
+    expected = torch_only(lambda: gradient_of(copy.deepcopy(model), x))
+    launched = []
+    with pytest.MonkeyPatch.context() as patch:
+        pivot = _kernels.pivot
+        patch.setattr(_kernels, "pivot", lambda *args: launched.append(args) or pivot(*args))
+        model.zero_grad()
+        torch.compile(model, fullgraph=True, backend="aot_eager")(x).backward()
+    found = torch.cat([p.grad.flatten() for p in model.encoder.parameters()])
+    assert launched
+    assert_close(found, expected, 1e-9)
 
 
 class TestUsable:

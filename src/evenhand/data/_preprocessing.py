@@ -63,11 +63,13 @@ class Preprocessing:
                 takes log(1 + x), as HI-VAE has it.
         """
         _check_width(table.values, schema)
+        if positive not in ("log", "log1p"):
+            raise ValueError(f"positive should be 'log' or 'log1p'. Found {positive!r}.")
         offset = float(positive == "log1p")
-        raised = table.values if offset else _raise_zeros(table, schema, seed)
+        raised = _not_negative(table, schema) if offset else _raise_zeros(table, schema, seed)
         fitted = [_fit(c, raised[table.observed[:, d], d], offset) for d, c in enumerate(schema)]
-        numbers = torch.tensor(fitted, dtype=torch.float64).reshape(-1, 4).T.contiguous()
-        return cls(schema, *numbers, seed=seed)
+        centre, scale, shift, offsets = torch.tensor(fitted, dtype=torch.float64).reshape(-1, 4).T.contiguous()
+        return cls(schema, centre, scale, shift, offsets, seed)
 
     def encode(self, table: RawTable) -> Batch:
         """The table as a model sees it.
@@ -78,7 +80,7 @@ class Preprocessing:
         _check_width(table.values, self.schema)
         positive = self._of_kind(Kind.POSITIVE)
         if self.offset[positive].any():
-            values = table.values.copy()
+            values = _not_negative(table, self.schema)
         else:
             values = _raise_zeros(table, self.schema, self.seed)
         known = np.where(table.observed, values, 1.0)[:, positive]
@@ -97,7 +99,7 @@ class Preprocessing:
         decoded += self.centre.numpy() + self.shift.numpy()
         for d in self._of_kind(Kind.POSITIVE):
             if self.offset[d]:
-                decoded[..., d] = np.expm1(np.minimum(decoded[..., d], LARGEST_LOG))
+                decoded[..., d] = np.expm1(np.clip(decoded[..., d], 0.0, LARGEST_LOG))
             else:
                 decoded[..., d] = _from_logarithm(decoded[..., d], self.schema.columns[d].zero_offset)
         return decoded
@@ -117,8 +119,8 @@ class Preprocessing:
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> Preprocessing:
         """The preprocessing that `to_dict` wrote."""
-        centre, scale, shift = (torch.tensor(state[n], dtype=torch.float64) for n in NUMBERS)
-        return cls(Schema.from_toml(state["schema"]), centre, scale, shift, int(state["seed"]))
+        centre, scale, shift, offset = (torch.tensor(state[n], dtype=torch.float64) for n in NUMBERS)
+        return cls(Schema.from_toml(state["schema"]), centre, scale, shift, offset, int(state["seed"]))
 
     def _of_kind(self, kind: Kind) -> list[int]:
         return [d for d, column in enumerate(self.schema) if column.kind == kind]
@@ -171,6 +173,17 @@ def _raise_zeros(table: RawTable, schema: Schema, seed: int) -> Array:
                     "zero_offset in the schema or make it real."
                 )
     return values
+
+
+def _not_negative(table: RawTable, schema: Schema) -> Array:
+    """A copy of the values, with positive columns checked for log(1 + x)."""
+    for d, column in enumerate(schema):
+        if column.kind == Kind.POSITIVE and (table.values[:, d] < 0).any():
+            raise ValueError(
+                f"column {column.name!r} should hold no numbers below zero. Found {table.values[:, d].min():g}; make "
+                "it real in the schema."
+            )
+    return table.values.copy()
 
 
 def _floor(column: Column, n: int, generator: np.random.Generator) -> Array:

@@ -2,6 +2,7 @@
 
 from ._density import effective_sample_size, importance_weighted
 from ._errors import column_errors, macro_class_errors, relative_rmse, summary, trivial_guess
+from ._inference import draws, encode, expectations, log_likelihood, rates_and_bounds, reconstruct
 from ._latent import LatentMixture
 from ._quality import Quality, quality
 from ._statistics import TTest, corrected_paired_t_test
@@ -12,10 +13,16 @@ __all__ = [
     "TTest",
     "column_errors",
     "corrected_paired_t_test",
+    "draws",
     "effective_sample_size",
+    "encode",
+    "expectations",
     "importance_weighted",
+    "log_likelihood",
     "macro_class_errors",
     "quality",
+    "rates_and_bounds",
+    "reconstruct",
     "relative_rmse",
     "summary",
     "trivial_guess",

@@ -21,7 +21,8 @@ def importance_weighted(log_weights: Tensor, /) -> Tensor:
     Returns:
         One number per row, ``[..., N]``.
     """
-    return log_weights.logsumexp(-2) - math.log(_draws(log_weights))
+    log_draws = math.log(_draws(log_weights))
+    return log_weights.logsumexp(-2) - log_draws
 
 
 def effective_sample_size(log_weights: Tensor, /) -> Tensor:

@@ -36,7 +36,7 @@ def column_errors(
     if ranges is None:
         ranges = _ranges(truth)
     numeric = _rmse(truth, guess, scored) / _never_zero(ranges)
-    nominal = _mean(guess != truth, scored)
+    nominal = _mean((guess != truth).to(numeric.dtype), scored)
     return _choose(numeric, nominal, schema)
 
 
@@ -154,8 +154,7 @@ def _choose(numeric: Tensor, nominal: Tensor, schema: Schema) -> Tensor:
 
 def _mean(values: Tensor, where: Tensor) -> Tensor:
     """The mean over the rows; NaN where no row counts."""
-    dtype = values.dtype if values.is_floating_point() else torch.get_default_dtype()
-    return torch.where(where, values.to(dtype), 0).sum(-2) / where.sum(-2)
+    return torch.where(where, values, 0.0).sum(-2) / where.sum(-2)
 
 
 def _rmse(truth: Tensor, guess: Tensor, where: Tensor) -> Tensor:

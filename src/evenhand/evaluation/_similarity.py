@@ -44,8 +44,8 @@ def correlation(x: Array, y: Array) -> float:
     x, y = x[known], y[known]
     if not len(x) or (x == x[0]).all() or (y == y[0]).all():
         return np.nan
-    with np.errstate(all="ignore"):  # numbers whose squares overflow have no correlation either
-        return float(np.corrcoef(x, y)[0, 1])
+    x, y = x / np.abs(x).max(), y / np.abs(y).max()  # no square overflows
+    return float(np.corrcoef(x, y)[0, 1])
 
 
 def cramers_v(a: Codes, b: Codes) -> float:

@@ -52,7 +52,7 @@ def corrected_paired_t_test(differences: ArrayLike, /, ratio: float, *, alternat
     Example:
         >>> test = corrected_paired_t_test([-0.03, -0.01, -0.04, -0.02, 0.01], ratio=0.25)
         >>> print(f"t = {test.statistic:.2f}, p = {test.pvalue:.3f}")
-        t = -1.40, p = 0.118
+        t = -1.39, p = 0.118
     """
     d = np.asarray(differences, float)
     if d.ndim != 1 or len(d) < 2:

@@ -68,9 +68,8 @@ def pivot(matrix: Tensor, right: Tensor, ridge: float, rounds: int, patience: in
     x = torch.empty_like(right)
     solved = torch.empty_like(right[..., :1], dtype=torch.bool)
     tolerance = 8 * heads * torch.finfo(right.dtype).eps  # as in `_solvers.rounding`
-    _launch(
-        _pivot, right, matrix.contiguous(), right, x, solved, ridge, tolerance, heads, shared, rounds, patience
-    )  # fmt: skip
+    tensors = matrix.contiguous(), right, x, solved
+    _launch(_pivot, right, *tensors, ridge, tolerance, heads, shared, rounds, patience)
     return x, solved
 
 
@@ -93,8 +92,9 @@ def _launch(kernel: Any, vectors: Tensor, *arguments: Any) -> None:
     """One program for every one of the vectors ``[..., T]``."""
     heads = vectors.shape[-1]
     block = _block(heads)
+    warps = 8 if block > 32 else 1  # as few as have enough registers: warps would wait for each other
     with torch.cuda.device_of(vectors):  # Triton launches on the current device, which may be another one
-        kernel[(vectors.numel() // heads,)](*arguments, BLOCK=block, num_warps=8 if block > 32 else 1)
+        kernel[(vectors.numel() // heads,)](*arguments, BLOCK=block, num_warps=warps)
 
 
 def _block(heads: int) -> int:
@@ -106,24 +106,22 @@ def _block(heads: int) -> int:
 # BLOCK is the side of the tile; loops run over the true number of heads.
 
 
-def _kernel(*do_not_specialize: str) -> Callable[[Callable[..., Any]], Any]:
-    """`triton.jit` if there is one, for a kernel that is not compiled anew for special values of these arguments.
+def _kernel(function: Callable[..., Any]) -> Any:
+    """`triton.jit`, if there is one, for a kernel of which one version serves all integers and all memory.
 
-    Otherwise a step in which an integer happens to be 1 or 16, or memory is aligned differently, would compile in the
-    middle of training, perhaps during the capture of a graph.
+    Otherwise Triton would compile another one when an integer happens to be 1 or 16, or memory is aligned
+    differently: in the middle of training, perhaps during the capture of a graph.
     """
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        if triton is None:
-            return function
-        tensors = [name for name, kind in function.__annotations__.items() if kind == "tl.tensor" and name != "return"]
-        return triton.jit(do_not_specialize=do_not_specialize, do_not_specialize_on_alignment=tensors)(function)
-
-    return decorate
+    if triton is None:
+        return function
+    kinds = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+    integers = [name for name, kind in kinds.items() if kind == "tl.int32"]
+    tensors = [name for name, kind in kinds.items() if kind == "tl.tensor"]
+    return triton.jit(do_not_specialize=integers, do_not_specialize_on_alignment=tensors)(function)
 
 
-@_kernel()
-def _solve(matrix: tl.tensor, right: tl.tensor, heads: tl.tensor, BLOCK: tl.constexpr) -> tl.tensor:
+@_kernel
+def _solve(matrix: tl.tensor, right: tl.tensor, heads: tl.int32, BLOCK: tl.constexpr) -> tl.tensor:
     """Solve a symmetric positive definite system by Gaussian elimination, stable for it without pivoting.
 
     Registers have no addresses: a row or an entry is taken out by adding up everything with the rest masked.
@@ -146,7 +144,7 @@ def _solve(matrix: tl.tensor, right: tl.tensor, heads: tl.tensor, BLOCK: tl.cons
     return right
 
 
-@_kernel("heads", "shared", "rounds", "patience")
+@_kernel
 def _pivot(
     matrices: tl.tensor,
     rights: tl.tensor,
@@ -193,7 +191,7 @@ def _pivot(
     tl.store(solved + problem, number == 0)
 
 
-@_kernel("heads")
+@_kernel
 def _project(
     matrices: tl.tensor,
     norms: tl.tensor,
@@ -224,7 +222,7 @@ def _project(
         tl.store(mixings + square + order * heads + head, kept, mask=real)
 
 
-@_kernel("heads")
+@_kernel
 def _solve_least_norm(
     matrices: tl.tensor,
     rights: tl.tensor,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 
 import torch
@@ -16,6 +17,7 @@ from ._random import Draws
 from ._sum import Sum
 
 Index = Tensor | slice
+Work = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 
 class PerReplica(Method):
@@ -42,11 +44,8 @@ class PerReplica(Method):
                 raise ValueError(f"methods[{position}] should be a method such as IMTLG(). Found {method!r}.")
         self.names = [repr(method) for method in methods]
         self.draws = draws
-        chains = [_steps(method) for method in methods]
-        self.stages = nn.ModuleList(
-            _Stage([chain[k] if k < len(chain) else Sum() for chain in chains], draws)
-            for k in range(max(map(len, chains), default=0))
-        )
+        stages = zip(*_aligned([_steps(method) for method in methods]), strict=True)
+        self.stages = nn.ModuleList(_Stage(steps, draws) for steps in stages)
         self.uses_input = any(method.uses_input for method in methods)
         self.learns = any(method.learns for method in methods)
 
@@ -77,6 +76,7 @@ class _Stage(nn.Module):
         self.members = list(members.values())
         self.steps = nn.ModuleList(deepcopy(steps[group[0]]) for group in self.members)
         self._n = len(steps)
+        self._streams: list[torch.cuda.Stream] = []
         self._connect()
 
     def _connect(self) -> None:
@@ -88,12 +88,19 @@ class _Stage(nn.Module):
     def settle(self, gradients: Gradients) -> Gradients:
         gram = gradients.gram()
         self._index = [i.to(gram.device) if isinstance(i, Tensor) else i for i in self._index]
+        busy = [(step, i) for step, i in zip(self.steps, self._index, strict=True) if not isinstance(step, Sum)]
+        work = []
+        with _SideBySide(gram.device, self._streams) as lanes:
+            for lane, (step, index) in enumerate(busy):
+                with lanes.lane(lane):
+                    part = step.settle(Gradients(_Part(gradients, gram, index)))  # type: ignore[operator]
+                    work.append((index, part.work()))
+        return self._assemble(gradients, gram, work)
+
+    def _assemble(self, gradients: Gradients, gram: Tensor, work: list[tuple[Index, Work]]) -> Gradients:
+        """The whole with the work done on its parts; a part that nobody worked on is left as it is."""
         scales = matrix = mask = None
-        for step, index in zip(self.steps, self._index, strict=True):
-            if isinstance(step, Sum):
-                continue
-            part = step.settle(Gradients(_Part(gradients, gram, index)))  # type: ignore[operator]
-            new_scales, new_matrix, new_mask = part.work()
+        for index, (new_scales, new_matrix, new_mask) in work:
             if new_scales is not None:
                 scales = gram.new_ones(gram.shape[:-1]) if scales is None else scales
                 scales[index] = new_scales
@@ -120,6 +127,29 @@ class _Stage(nn.Module):
                 members.append([place[group[i]] for i in kept])
         self.steps, self.members, self._n = nn.ModuleList(steps), members, len(replicas)
         self._connect()
+
+
+class _SideBySide:
+    """On a GPU, groups of replicas are settled on streams of their own: their kernels are tiny and many."""
+
+    def __init__(self, device: torch.device, streams: list[torch.cuda.Stream]) -> None:
+        self._device, self._streams = device, streams
+
+    def lane(self, number: int) -> AbstractContextManager[object]:
+        if self._device.type != "cuda":
+            return nullcontext()
+        while len(self._streams) <= number:
+            self._streams.append(torch.cuda.Stream(self._device))
+        self._streams[number].wait_stream(torch.cuda.current_stream(self._device))
+        return torch.cuda.stream(self._streams[number])
+
+    def __enter__(self) -> _SideBySide:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._device.type == "cuda":
+            for stream in self._streams:
+                torch.cuda.current_stream(self._device).wait_stream(stream)
 
 
 class _Part(Source):
@@ -150,6 +180,21 @@ class _Part(Source):
 
 def _steps(method: Method) -> list[Method]:
     return list(method.steps) if isinstance(method, Compose) else [method]  # type: ignore[arg-type]
+
+
+def _aligned(chains: list[list[Method]]) -> list[list[Method]]:
+    """Chains of equal length, filled up with `Sum` so that equal steps stand side by side where they can.
+
+    GradDrop is last in any case: after it the Gram matrix alone no longer tells the gradients.
+    """
+    depth = max(map(len, chains), default=0)
+    last = {repr(chain[-1]) for chain in chains if len(chain) == depth}
+    aligned = []
+    for chain in chains:
+        at_end = 1 if repr(chain[-1]) in last or chain[-1].uses_input else 0
+        split = len(chain) - at_end
+        aligned.append([*chain[:split], *[Sum()] * (depth - len(chain)), *chain[split:]])
+    return aligned
 
 
 def _index(members: list[int]) -> Index:

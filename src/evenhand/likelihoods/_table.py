@@ -32,6 +32,8 @@ class TableLikelihood(nn.Module):
     Args:
         schema: The columns.
         preprocessings: What values were centred and scaled by; one, or one for every replica.
+        limits: Smallest and largest value of every column ``[2, D]``, which guesses and draws of numbers never
+            leave; None for no limits.
     """
 
     heads: Tensor  # [P], the head (in inner order) that a parameter belongs to
@@ -41,8 +43,11 @@ class TableLikelihood(nn.Module):
     offset: Tensor
     positive: Tensor
     shift: Tensor  # [R, counts]
+    limits: Tensor | None  # [2, numbers]
 
-    def __init__(self, schema: Schema, preprocessings: Sequence[Preprocessing]) -> None:
+    def __init__(
+        self, schema: Schema, preprocessings: Sequence[Preprocessing], *, limits: Tensor | None = None
+    ) -> None:
         super().__init__()
         self.schema = schema
         columns = list(schema)
@@ -58,6 +63,8 @@ class TableLikelihood(nn.Module):
         self.register_buffer("heads", torch.tensor(heads), persistent=False)
         self.register_buffer("inverse", torch.tensor(self.order).argsort(), persistent=False)
         self._keep_units(preprocessings)
+        numbers = [d for d in self.order if columns[d].kind.numeric]
+        self.register_buffer("limits", None if limits is None else limits.double()[:, numbers], persistent=False)
 
     def _keep_units(self, preprocessings: Sequence[Preprocessing]) -> None:
         kinds = [list(self.schema)[d].kind for d in self.order]
@@ -128,7 +135,7 @@ class TableLikelihood(nn.Module):
                 parts.append((e >= 0).double())
             else:
                 parts.append(e.unflatten(-1, (group.n, group.size)).argmax(-1).double())
-        return torch.cat(parts, -1)[..., self.inverse]
+        return self._limited(torch.cat(parts, -1))[..., self.inverse]
 
     def sample(self, eta: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """One draw of every cell, in original units and the schema's order."""
@@ -140,7 +147,7 @@ class TableLikelihood(nn.Module):
             elif isinstance(group, Poisson):
                 x = x + _spread(self.shift, e)
             parts.append(x)
-        return torch.cat(parts, -1)[..., self.inverse]
+        return self._limited(torch.cat(parts, -1))[..., self.inverse]
 
     def expectation(self, eta: Tensor) -> Tensor:
         """Expected numbers and probabilities of categories, ``[..., targets]``: these can be averaged."""
@@ -154,7 +161,7 @@ class TableLikelihood(nn.Module):
                 parts.append(torch.sigmoid(e))
             else:
                 parts.append(group.log_probabilities(e).exp().flatten(-2))
-        return torch.cat(parts, -1)
+        return self._limited(torch.cat(parts, -1))
 
     def decide(self, expectation: Tensor) -> Tensor:
         """The best guess for every cell from (averaged) expectations, in the schema's order."""
@@ -167,6 +174,14 @@ class TableLikelihood(nn.Module):
                 e = e.unflatten(-1, (group.n, group.size)).argmax(-1).to(e.dtype)
             parts.append(e)
         return torch.cat(parts, -1)[..., self.inverse]
+
+    def _limited(self, values: Tensor) -> Tensor:
+        """Numbers, which come first, within their limits."""
+        if self.limits is None:
+            return values
+        low, high = self.limits
+        numbers, rest = values.split([len(low), values.shape[-1] - len(low)], -1)
+        return torch.cat([numbers.clamp(low, high), rest], -1)
 
     def _number(self, mean: Tensor, variance: Tensor, how: str) -> Tensor:
         """Original units from moments of u; the mode or the mean of a log-normal where the column is positive."""

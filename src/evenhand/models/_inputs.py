@@ -28,7 +28,11 @@ def encoder_inputs(values: Tensor, likelihood: TableLikelihood, encoding: Encodi
     parts, owners = [], []
     for inner, d in enumerate(likelihood.order):
         x, kind = values[:, d], columns[d].kind
-        if encoding == "codes" or kind in (Kind.REAL, Kind.POSITIVE) or (kind == Kind.BINARY and encoding == "one-hot"):
+        if (
+            encoding == "codes"
+            or kind in (Kind.REAL, Kind.POSITIVE)
+            or (kind == Kind.BINARY and encoding == "one-hot")
+        ):
             part = x.unsqueeze(-1)
         elif kind == Kind.COUNT:
             part = x.log1p().unsqueeze(-1)

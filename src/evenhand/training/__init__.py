@@ -1,7 +1,8 @@
 """Training: rows on the device, random numbers by seed, and stacks of replicas."""
 
+from ._best import Best
 from ._noise import Noise
 from ._rows import Rows
 from ._stack import Run, Stack
 
-__all__ = ["Noise", "Rows", "Run", "Stack"]
+__all__ = ["Best", "Noise", "Rows", "Run", "Stack"]

@@ -1,0 +1,113 @@
+"""Finds the files of data sets in a folder, or fetches them from their source."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib
+import io
+import lzma
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+
+VARIABLE = "EVENHAND_DATA"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a data set.
+
+    Attributes:
+        name: Its name in the folder of the data set; there it may be compressed, with .xz or .gz added.
+        sha256: The checksum of its bytes, decompressed.
+        url: Where it can be fetched; empty if this takes an account or a conversion.
+        member: Its name in the archive, if the source is one.
+        exact: Whether a fetched copy has the same bytes. Where the source writes the same table anew from time to
+            time, only its size is checked.
+    """
+
+    name: str
+    sha256: str
+    url: str = ""
+    member: str = ""
+    exact: bool = True
+
+
+def read_csv(folder: str, file: File, **options: Any) -> pandas.DataFrame:
+    """The file as a pandas frame; the options are those of ``pandas.read_csv``."""
+    return need("pandas").read_csv(io.BytesIO(read_bytes(folder, file)), **options)
+
+
+def read_bytes(folder: str, file: File) -> bytes:
+    """The decompressed bytes, from the folder that the variable names or else from the cache, checked."""
+    path = find(folder, file)
+    if path is not None:
+        content = _decompress(path, file)
+        _check(content, file, path)
+        return content
+    path = _fetch(folder, file)
+    content = _decompress(path, file)
+    if file.exact:
+        _check(content, file, path)
+    return content
+
+
+def find(folder: str, file: File) -> Path | None:
+    """Where the file lies in the folder that the variable names, if it does."""
+    root = os.environ.get(VARIABLE)
+    if not root:
+        return None
+    candidates = [Path(root) / folder / f"{file.name}{suffix}" for suffix in ("", ".xz", ".gz")]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def need(module: str) -> Any:
+    """A module of the extra that data sets need."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"data sets need {module}: pip install 'evenhand[data]'") from error
+
+
+def _fetch(folder: str, file: File) -> Path:
+    by_hand = f"put {file.name} (or {file.name}.xz, {file.name}.gz) into the folder ${VARIABLE}/{folder}"
+    if not file.url:
+        raise FileNotFoundError(f"{file.name} cannot be fetched automatically. By hand: {by_hand}.")
+    pooch = need("pooch")
+    try:
+        path = pooch.retrieve(
+            file.url, known_hash=None, fname=file.url.rpartition("/")[2], path=pooch.os_cache("evenhand") / folder
+        )
+    except (OSError, ValueError) as error:  # no network, or no such page
+        raise FileNotFoundError(
+            f"{file.name} could not be fetched from {file.url} ({type(error).__name__}). Try again with a "
+            f"network, or {by_hand}."
+        ) from error
+    return Path(path)
+
+
+def _decompress(path: Path, file: File) -> bytes:
+    content = path.read_bytes()
+    if path.suffix == ".xz":
+        return lzma.decompress(content)
+    if path.suffix == ".gz":
+        return gzip.decompress(content)
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return archive.read(file.member)
+    return content
+
+
+def _check(content: bytes, file: File, path: Path) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise ValueError(
+            f"{path} should have the sha256 {file.sha256} when decompressed. Found {found}: it is another version or "
+            "damaged; delete it and load the data set again."
+        )

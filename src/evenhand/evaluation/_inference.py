@@ -1,0 +1,206 @@
+"""What fitted models say about rows: reconstructions, imputations, likelihoods. All for R replicas at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from ..models import HIVAE, VAE, Latent
+from ..training import Rows
+
+BUDGET = 2**25  # numbers that a chunk of rows may take in memory
+
+
+@torch.no_grad()
+def reconstruct(model: VAE | HIVAE, rows: Rows, index: Tensor, visible: Tensor | None = None) -> Tensor:
+    """The paper's prediction: the mode of every likelihood at the mode of q(z|x), ``[R, n, D]`` in original units.
+
+    Args:
+        model: R replicas.
+        rows: The table.
+        index: Which rows, ``[n]``, or other ones for every replica ``[R, n]``.
+        visible: 1 for cells that the encoder may see, ``[n, D]`` or ``[R, n, D]`` in the inner order; all if None.
+    """
+
+    def chunk(seen: Tensor, _: Tensor, __: Tensor) -> Tensor:
+        latent = model.most_probable(seen)
+        return model.likelihood.point(_natural(model, latent)).squeeze(1)
+
+    return _by_chunks(model, rows, index, visible, 1, chunk)
+
+
+@torch.no_grad()
+def expectations(
+    model: VAE | HIVAE,
+    rows: Rows,
+    index: Tensor,
+    visible: Tensor | None = None,
+    *,
+    n_samples: int = 32,
+    weighted: bool = True,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """Expected numbers and probabilities of categories given the visible cells, ``[R, n, targets]``.
+
+    Args:
+        model: R replicas.
+        rows: The table.
+        index: Which rows.
+        visible: Which cells count as known; all observed ones if None.
+        n_samples: Number of samples of z.
+        weighted: Whether samples are weighted by p(x, z) / q(z|x) of the visible cells.
+        generator: Where noise comes from.
+    """
+
+    def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
+        latent = _sample(model, seen, n_samples, generator)
+        eta = _natural(model, latent)
+        values = model.likelihood.expectation(eta)
+        if not weighted:
+            return values.mean(1)
+        weights = _log_weights(model, latent, eta, targets, known).softmax(1).to(values)
+        return torch.einsum("rkn,rknt->rnt", weights, values)
+
+    return _by_chunks(model, rows, index, visible, n_samples, chunk)
+
+
+@torch.no_grad()
+def draws(
+    model: VAE | HIVAE,
+    rows: Rows,
+    index: Tensor,
+    visible: Tensor | None = None,
+    *,
+    n_draws: int = 1,
+    n_samples: int = 32,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """Draws of all cells given the visible ones, ``[R, m, n, D]`` in original units, by importance resampling."""
+
+    def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
+        latent = _sample(model, seen, n_samples, generator)
+        eta = _natural(model, latent)
+        weights = _log_weights(model, latent, eta, targets, known).softmax(1)  # [R, K, n]
+        flat = weights.transpose(1, 2).flatten(0, 1)
+        chosen = torch.multinomial(flat, n_draws, replacement=True, generator=generator)
+        picks = chosen.unflatten(0, (weights.shape[0], -1)).transpose(1, 2)  # [R, m, n]
+        eta = eta.gather(1, picks.unsqueeze(-1).expand(-1, -1, -1, eta.shape[-1]))
+        return model.likelihood.sample(eta, generator).transpose(1, 2)  # [R, n, m, D]
+
+    return _by_chunks(model, rows, index, visible, n_samples, chunk).transpose(1, 2)
+
+
+@torch.no_grad()
+def log_likelihood(
+    model: VAE | HIVAE,
+    rows: Rows,
+    index: Tensor,
+    base: Tensor | None = None,
+    *,
+    n_samples: int = 100,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """An importance-weighted estimate of log p(x) of the observed cells, ``[R, n]``.
+
+    Args:
+        model: R replicas.
+        rows: The table.
+        index: Which rows.
+        base: `TableLikelihood.base` of all rows, for densities in original units.
+        n_samples: K.
+        generator: Where noise comes from.
+    """
+
+    def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
+        latent = _sample(model, seen, n_samples, generator)
+        log_weights = _log_weights(model, latent, _natural(model, latent), targets, known)
+        return log_weights.logsumexp(1, keepdim=True).transpose(1, 2) - torch.tensor(float(n_samples)).log()
+
+    found = _by_chunks(model, rows, index, None, n_samples, chunk).squeeze(-1)
+    if base is None:
+        return found
+    mask = rows.split(rows.record)[2]
+    return found + (base * mask).sum(-1)[index]
+
+
+@torch.no_grad()
+def rates_and_bounds(
+    model: VAE | HIVAE, rows: Rows, index: Tensor, *, generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """KL(q || p) and the ELBO (one sample, but for `base`) of every row ``[R, n]``; log p(x_d|z) by column ``[R, D]``."""
+
+    def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
+        latent = _sample(model, seen, 1, generator)
+        log_p = _log_prob(model, _natural(model, latent), targets).squeeze(1) * known
+        return torch.cat([latent.kl.unsqueeze(-1), log_p], -1)
+
+    found = _by_chunks(model, rows, index, None, 1, chunk)
+    rate, log_p = found[..., 0], found[..., 1:]
+    return rate, log_p.sum(-1) - rate, log_p.mean(1)
+
+
+@torch.no_grad()
+def encode(model: VAE | HIVAE, rows: Rows, index: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+    """Means of q(z|x), ``[R, n, L]``, or samples of it if there is a generator."""
+
+    def chunk(seen: Tensor, _: Tensor, __: Tensor) -> Tensor:
+        latent = model.most_probable(seen) if generator is None else _sample(model, seen, 1, generator)
+        return latent.z.squeeze(1)
+
+    return _by_chunks(model, rows, index, None, 1, chunk)
+
+
+def _by_chunks(
+    model: VAE | HIVAE,
+    rows: Rows,
+    index: Tensor,
+    visible: Tensor | None,
+    n_samples: int,
+    work: Callable[[Tensor, Tensor, Tensor], Tensor],
+) -> Tensor:
+    replicas = len(next(model.parameters()))
+    size = max(1, BUDGET // (replicas * n_samples * model.likelihood.n_parameters))
+    was_training = model.training
+    model.eval()
+    try:
+        return torch.cat([work(*known) for known in _chunks(rows, index, visible, replicas, size)], 1)
+    finally:
+        model.train(was_training)
+
+
+def _chunks(
+    rows: Rows, index: Tensor, visible: Tensor | None, replicas: int, size: int
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Inputs as the encoder sees them, targets, and which cells are known; ``[R, n, ...]`` each."""
+    for start in range(0, max(index.shape[-1], 1), size):
+        part = index[..., start : start + size]
+        inputs, targets, known = rows.split(rows.record[part])
+        if visible is not None:
+            known = known * visible[..., start : start + size, :].to(known)
+        seen = rows.seen(inputs, known)
+        if seen.ndim == 2:
+            seen, targets, known = (t.expand(replicas, *t.shape) for t in (seen, targets, known))
+        yield seen, targets, known
+
+
+def _sample(model: VAE | HIVAE, seen: Tensor, n_samples: int, generator: torch.Generator | None) -> Latent:
+    width = model.n_latent + (model.n_components if isinstance(model, HIVAE) else 0)
+    shape = (n_samples, seen.shape[1], width)
+    # the same noise for all replicas: they are to be compared
+    noise = torch.randn(shape, generator=generator, device=seen.device, dtype=seen.dtype)
+    return model.infer(seen, noise.expand(seen.shape[0], *shape))
+
+
+def _natural(model: VAE | HIVAE, latent: Latent) -> Tensor:
+    return model.natural(model.decode(latent))  # type: ignore[arg-type]
+
+
+def _log_prob(model: VAE | HIVAE, eta: Tensor, targets: Tensor) -> Tensor:
+    return model.likelihood.log_prob(eta, targets.unsqueeze(1), natural=True)
+
+
+def _log_weights(model: VAE | HIVAE, latent: Latent, eta: Tensor, targets: Tensor, known: Tensor) -> Tensor:
+    log_p = (_log_prob(model, eta, targets) * known.unsqueeze(1)).sum(-1)
+    return log_p + latent.log_prior - latent.log_q

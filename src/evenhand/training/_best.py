@@ -1,0 +1,51 @@
+"""The best weights so far of every replica."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ._stack import Stack
+
+
+class Best:
+    """Remembers, for every replica of a stack, the weights with the lowest score.
+
+    Args:
+        stack: The stack.
+
+    Attributes:
+        scores: The lowest score of every replica, ``[R]``; infinite at first.
+        steps: The step at which it was reached, ``[R]``.
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self._state = stack.state()
+        self.scores = torch.full((len(stack.runs),), torch.inf, device=stack.device)
+        self.steps = torch.zeros(len(stack.runs), device=stack.device)
+
+    def offer(self, scores: Tensor) -> Tensor:
+        """Remember the weights as they are now where the score is lower than before; returns where, ``[R]``."""
+        scores = scores.to(self.scores)
+        better = scores < self.scores  # a NaN is never better
+        self.scores = torch.where(better, scores, self.scores)
+        self.steps = torch.where(better, self._stack.steps.to(self.steps), self.steps)
+        for name, tensor in self._stack.model.state_dict().items():
+            if len(tensor) == len(better):
+                where = better.view(-1, *[1] * (tensor.ndim - 1))
+                self._state[name] = torch.where(where, tensor, self._state[name])
+        return better
+
+    def keep(self, replicas: Sequence[int]) -> None:
+        """Go on with some replicas only."""
+        index = torch.tensor(list(replicas), device=self.scores.device)
+        n = len(self.scores)
+        self._state = {k: t[index] if len(t) == n else t for k, t in self._state.items()}
+        self.scores, self.steps = self.scores[index], self.steps[index]
+
+    def restore(self) -> None:
+        """Put the best weights back into the model."""
+        self._stack.model.load_state_dict(self._state)

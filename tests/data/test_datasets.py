@@ -1,0 +1,217 @@
+import hashlib
+import lzma
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from evenhand.data import Preprocessing, datasets, read
+from evenhand.data.datasets import _fetch
+from evenhand.data.datasets._fetch import File, read_bytes
+
+# Appendix E.1, Table of data sets: N, D, and how many columns are real, positive, counts, categories.
+# A comment where the data differ.
+PAPER = {
+    "adult": (32561, 12, 0, 3, 2, 7),  # the table says 1 count, which adds up to 11 columns
+    "credit": (30000, 24, 6, 7, 1, 10),
+    "wine": (6497, 13, 0, 11, 1, 1),
+    "diamonds": (53940, 10, 7, 0, 0, 3),
+    "bank": (41188, 21, 10, 0, 0, 11),
+    "imdb": (58788, 23, 4, 1, 10, 8),  # the table says 28819 rows
+    "hi": (22272, 12, 5, 1, 0, 6),
+    "rwm5yr": (19609, 16, 0, 2, 3, 11),
+    "labour": (15992, 9, 3, 0, 2, 4),
+    "elnino": (178080, 12, 12, 0, 0, 0),
+    "magic": (19020, 11, 11, 0, 0, 0),
+    "miniboone": (130064, 43, 43, 0, 0, 0),  # the table says 130065 rows
+}
+MISSING = {"adult": 3686, "imdb": 53573 + 53864, "elnino": 151330}
+
+
+def test_all_of_the_paper_are_there():
+    assert datasets.NAMES == tuple(PAPER)
+    for name in datasets.NAMES:
+        assert getattr(datasets, name).__module__.endswith(f"._{name}")
+    with pytest.raises(ValueError, match="name should be one of adult, credit, .*Found 'iris'"):
+        datasets.load("iris")
+
+
+@pytest.mark.parametrize("name", datasets.NAMES)
+def test_every_file_tells_its_source_and_checksum(name):
+    module = sys.modules[f"evenhand.data.datasets._{name}"]
+    files = [value for value in vars(module).values() if isinstance(value, File)]
+    files += getattr(module, "FILES", {}).values()
+    assert files
+    for file in files:
+        assert file.sha256 in module.__doc__
+    assert "Licence" in module.__doc__
+
+
+@pytest.mark.parametrize("name", datasets.NAMES)
+def test_sizes_and_kinds_are_the_papers(name, data_folder):
+    if not (data_folder / name).is_dir():
+        pytest.skip(f"no folder {name}")
+    data = datasets.load(name)
+    kinds = Counter("nominal" if kind.nominal else str(kind) for kind in data.schema.kinds)
+    n, d, *expected = PAPER[name]
+    if "A part of the data" in data.note:
+        n = 6932
+    assert data.frame.shape == (n, d)
+    assert [kinds[kind] for kind in ("real", "positive", "count", "nominal")] == expected
+    assert data.schema.names == tuple(data.frame.columns)
+    assert data.source.startswith("https://")
+    table = read(data.frame, data.schema)
+    assert (~table.observed).sum() == MISSING.get(name, 0)
+    fitted = Preprocessing.fit(table, data.schema)
+    batch = fitted.encode(table)
+    assert batch.values.isfinite().all()
+    codes = [(c, table.values[table.observed[:, j], j]) for j, c in enumerate(data.schema) if c.kind.nominal]
+    for column, seen in codes:
+        assert set(np.unique(seen)) == set(range(column.size)), column.name  # every category occurs
+
+
+def test_adult_is_the_table_of_hivae(data_folder):
+    coded = data_folder / "adult" / "data.csv.xz"
+    if not coded.exists():
+        pytest.skip("no coded table")
+    data = datasets.adult()
+    table = read(data.frame, data.schema)
+    codes = np.genfromtxt(lzma.open(coded), delimiter=",")
+    for j, column in enumerate(data.schema):
+        if column.kind.nominal and column.name not in ("sex", "marital-status", "relationship", "race", "occupation"):
+            seen = table.observed[:, j]
+            assert (codes[seen, j] == table.values[seen, j] + 1).all(), column.name
+    assert (codes[:, 0] == table.values[:, 0]).all()
+    assert (codes[:, 9] == table.values[:, 9]).all()
+
+
+def test_imdb_ratings_are_odd_counts(data_folder):
+    if not (data_folder / "imdb").is_dir():
+        pytest.skip("no folder imdb")
+    ratings = datasets.imdb().frame[[f"r{i}" for i in range(1, 11)]].to_numpy()
+    assert set(np.unique(ratings)) == {1, 10, 30, 50, 70, 90, 92, 130, 150, 170, 190, 201}
+
+
+def test_wines_are_white_first(data_folder):
+    if not (data_folder / "wine").is_dir():
+        pytest.skip("no folder wine")
+    colours = datasets.wine().frame["colour"]
+    assert (colours[:4898] == "white").all()
+    assert (colours[4898:] == "red").all()
+
+
+CONTENT = b"a,b\n1,2\n3,4\n"
+FILE = File("table.csv", hashlib.sha256(CONTENT).hexdigest(), "https://example.invalid/table.csv")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "toy").mkdir()
+    monkeypatch.setenv("EVENHAND_DATA", str(tmp_path))
+    return tmp_path / "toy"
+
+
+@pytest.mark.parametrize("suffix", ["", ".xz", ".gz"])
+def test_files_are_found_in_the_folder(folder, suffix):
+    import gzip
+
+    pack = {"": bytes, ".xz": lzma.compress, ".gz": gzip.compress}[suffix]
+    (folder / f"table.csv{suffix}").write_bytes(pack(CONTENT))
+    assert read_bytes("toy", FILE) == CONTENT
+    assert _fetch.read_csv("toy", FILE).to_numpy().tolist() == [[1, 2], [3, 4]]
+
+
+def test_checksums_are_verified(folder):
+    (folder / "table.csv").write_bytes(CONTENT + b"5,6\n")
+    with pytest.raises(
+        ValueError, match=r"table.csv should have the sha256 .* Found .*: it is another version or damaged"
+    ):
+        read_bytes("toy", FILE)
+
+
+class Pooch:
+    """Stands for pooch: a source that answers with some bytes, or not at all."""
+
+    def __init__(self, folder, content):
+        self.folder, self.content = folder, content
+
+    def os_cache(self, name):
+        return self.folder / name
+
+    def retrieve(self, url, known_hash, fname, path):
+        if self.content is None:
+            raise ConnectionError("no network")
+        path.mkdir(parents=True)
+        (path / fname).write_bytes(self.content)
+        return str(path / fname)
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    def answer(content):
+        monkeypatch.setenv("EVENHAND_DATA", "")
+        monkeypatch.setitem(sys.modules, "pooch", Pooch(tmp_path, content))
+
+    return answer
+
+
+def test_files_are_fetched_from_their_source(source, tmp_path):
+    source(CONTENT)
+    assert read_bytes("toy", FILE) == CONTENT
+    assert (tmp_path / "evenhand" / "toy" / "table.csv").exists()
+
+
+def test_fetched_files_are_verified(source):
+    source(b"something else")
+    with pytest.raises(ValueError, match="should have the sha256"):
+        read_bytes("toy", FILE)
+
+
+def test_files_that_are_written_anew_are_not(source):
+    source(b"something else")
+    assert read_bytes("toy", File(FILE.name, FILE.sha256, FILE.url, exact=False)) == b"something else"
+
+
+def test_archives_are_opened(source):
+    import io
+    import zipfile
+
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("inside/table.csv", CONTENT)
+    source(packed.getvalue())
+    file = File("table.csv", FILE.sha256, "https://example.invalid/all.zip", member="inside/table.csv")
+    assert read_bytes("toy", file) == CONTENT
+
+
+def test_without_a_network_both_ways_are_told(source):
+    source(None)
+    message = (
+        r"table.csv could not be fetched from https://example.invalid/table.csv .*with a network, or put table.csv"
+    )
+    with pytest.raises(FileNotFoundError, match=rf"{message} .* into the folder \$EVENHAND_DATA/toy"):
+        read_bytes("toy", FILE)
+    with pytest.raises(FileNotFoundError, match="cannot be fetched automatically. By hand: put table.csv"):
+        read_bytes("toy", File("table.csv", FILE.sha256))
+
+
+@pytest.mark.parametrize("module", ["pandas", "pooch"])
+def test_missing_extras_are_named(module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=rf"data sets need {module}: pip install 'evenhand\[data\]'"):
+        _fetch.need(module)
+    monkeypatch.undo()
+
+
+def test_the_size_of_a_data_set_is_checked():
+    import pandas as pd
+
+    from evenhand.data.datasets._columns import real
+    from evenhand.data.datasets._dataset import dataset
+
+    frame = pd.DataFrame({"a": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="toy should have 3 rows and the columns a. Found 2 rows."):
+        dataset("toy", frame, real("a"), rows=3, source="", licence="")
+    with pytest.raises(ValueError, match="Found 2 rows and no b."):
+        dataset("toy", frame, real("a", "b"), rows=2, source="", licence="")
