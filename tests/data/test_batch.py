@@ -21,11 +21,11 @@ def test_rows_of_a_batch():
         (
             torch.zeros(3),
             torch.zeros(3).bool(),
-            r"values should be numbers with two axes. Found torch.float64 of shape \[3\]",
+            r"values should be numbers with two axes. Found torch.float32 of shape \[3\]",
         ),
         (torch.zeros(3, 2).long(), torch.zeros(3, 2).bool(), "Found torch.int64"),
         (torch.zeros(3, 2), torch.zeros(3, 1).bool(), r"mask should be boolean with the shape \[3, 2\].*\[3, 1\]"),
-        (torch.zeros(3, 2), torch.zeros(3, 2), "Found torch.float64"),
+        (torch.zeros(3, 2), torch.zeros(3, 2), "Found torch.float32"),
     ],
 )
 def test_batches_are_checked(values, mask, message):

@@ -15,6 +15,7 @@ from ..schema._frames import LIBRARIES, to_lists, types_of
 
 DAYS = [dt.date(2020, 1, day) for day in (1, 5, 9)]
 TIMES = [dt.datetime(2020, 1, day, 3, 4, 5, 6) for day in (1, 5, 9)]
+SOME = pd.Series([TIMES[0], None, TIMES[2]])
 COLUMNS = {
     "count": [3, None, 9],
     "real": [-1.5, None, 0.1],
@@ -87,16 +88,11 @@ PANDAS = {
     "category": (pd.Series(pd.Categorical(["a", None, "b"], ["z", "b", "a"])), ("z", "b", "a"), 0, "z"),
     "category of numbers": (pd.Series(pd.Categorical([1.0, None, 2.0])), (1, 2), 1, 2.0),
     "ordered": (pd.Series(pd.Categorical(["a", None, "b"], ["b", "a"], ordered=True)), ("b", "a"), 0, "b"),
-    "datetime64[ns]": (pd.Series(TIMES).mask([0, 1, 0]).astype("datetime64[ns]"), "days", 0.5, pd.Timestamp("1970-01-01 12:00")),
-    "beyond datetime64[ns]": (
-        pd.Series(TIMES).mask([0, 1, 0]).astype("datetime64[ns]"), "days", 1e9, pd.Timestamp("2260-03-21"),
-    ),
-    "beyond Python": (pd.Series(TIMES).mask([0, 1, 0]), "days", 1e9, pd.Timestamp("9997-07-15")),
-    "at midnight": (pd.Series(pd.to_datetime(DAYS)).mask([0, 1, 0]), "days", 18266.3, pd.Timestamp("2020-01-05")),
-    "time zone": (
-        pd.Series(pd.to_datetime(TIMES).tz_localize("Europe/Berlin")).mask([0, 1, 0]),
-        "days", 0.5, pd.Timestamp("1970-01-01 13:00", tz="Europe/Berlin"),
-    ),
+    "datetime64[ns]": (SOME.astype("datetime64[ns]"), "days", 0.5, pd.Timestamp("1970-01-01 12:00")),
+    "beyond datetime64[ns]": (SOME.astype("datetime64[ns]"), "days", 1e9, pd.Timestamp("2260-03-21")),
+    "beyond Python": (SOME, "days", 1e9, pd.Timestamp("9997-07-18")),
+    "at midnight": (pd.Series(pd.to_datetime([DAYS[0], None, DAYS[2]])), "days", 18266.3, pd.Timestamp("2020-01-05")),
+    "time zone": (SOME.dt.tz_localize("CET"), "days", 0.5, pd.Timestamp("1970-01-01 13:00", tz="CET")),
     "date32": (pd.Series([DAYS[0], None, DAYS[2]], dtype=pd.ArrowDtype(pa.date32())), "days", 18266.3, DAYS[1]),
 }  # fmt: skip
 
@@ -138,7 +134,7 @@ POLARS = {
     "nan": (pl.Series([1.5, float("nan"), 3.0]), "real", 2.5, 2.5),
     "categorical": (pl.Series(["a", None, "b"], dtype=pl.Categorical), ("a", "b"), 1, "b"),
     "enum": (pl.Series(["a", None, "b"], dtype=pl.Enum(["z", "b", "a"])), ("z", "b", "a"), 0, "z"),
-    "ms": (pl.Series(TIMES).set([False, True, False], None).cast(pl.Datetime("ms")), "days", 0.5, dt.datetime(1970, 1, 1, 12)),
+    "ms": (pl.Series([TIMES[0], None, TIMES[2]], dtype=pl.Datetime("ms")), "days", 0.5, dt.datetime(1970, 1, 1, 12)),
 }  # fmt: skip
 
 
@@ -177,6 +173,16 @@ def test_every_type_of_pyarrow_stays(case):
     built = build(schema, values, frame.slice(0, 0))
     assert built.schema == frame.schema
     assert built["x"].to_pylist() == [expected] * 3
+
+
+def test_dictionaries_of_pyarrow_keep_their_order():
+    words = pa.DictionaryArray.from_arrays(pa.array([2, None, 1]), pa.array(["z", "b", "a"]), ordered=True)
+    frame = pa.table({"x": pa.chunked_array([words, words])})
+    schema = Schema.infer(frame)
+    assert schema["x"] == Column("x", "ordinal", ("z", "b", "a"))
+    filled = fill(frame, schema, np.zeros((6, 1)), ~read(frame, schema).observed)
+    assert filled["x"].to_pylist() == ["a", "z", "b"] * 2
+    assert Schema.infer(filled) == schema
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -207,6 +208,11 @@ def test_broken_columns_may_not(case):
         Schema.infer(pd.DataFrame({"x": BROKEN[case][0]}), unsupported="ignore")
 
 
+def test_something_must_be_left():
+    with pytest.raises(ValueError, match="frame should have a column to model. Found 2 that are all to be ignored"):
+        Schema.infer(pd.DataFrame({"a": [1, 1], "b": [None, None]}), unsupported="ignore")
+
+
 def test_all_problems_come_at_once():
     frame = pd.DataFrame({"id": [f"id{i}" for i in range(30)], "one": 1, "fine": range(30), "mix": ["a", 1] * 15})
     with pytest.raises(ValueError, match="otherwise") as caught:
@@ -217,7 +223,14 @@ def test_all_problems_come_at_once():
 
 
 def test_more_kinds_of_broken_columns():
-    for values in (pd.Series([1j, 2j, 3j]), pd.period_range("2020", periods=3, freq="D"), [b"a", b"b", b"c"]):
+    decimals = [Decimal(1), Decimal(2), Decimal(3)]
+    for values in (
+        pd.Series([1j, 2j, 3j]),
+        pd.period_range("2020", periods=3, freq="D"),
+        [b"a", b"b", b"c"],
+        decimals,
+        pd.array(decimals, dtype=pd.ArrowDtype(pa.decimal128(5, 2))),
+    ):
         with pytest.raises(ValueError, match="which no kind describes; drop or convert it"):
             Schema.infer(pd.DataFrame({"x": values}))
     with pytest.raises(ValueError, match="has categories of type Interval, where text"):

@@ -102,7 +102,7 @@ def _put(column: Any, rows: NDArray[np.intp], values: list[Any]) -> Any:
         return column.clone().append(made).gather(places)
     arrow = nw.dependencies.get_pyarrow()
     chunks = arrow.chunked_array([*column.chunks, *made.chunks], type=column.type)
-    return chunks.unify_dictionaries().take(arrow.array(places))
+    return chunks.take(arrow.array(places))
 
 
 def _replace(frame: Any, filled: dict[str, Any]) -> Any:

@@ -83,7 +83,7 @@ class _Stage(nn.Module):
         self._index = [_index(group) for group in self.members]
         for step, index in zip(self.steps, self._index, strict=True):
             if hasattr(step, "generator") and self._draws is not None:
-                step.generator = self._draws.part(index)
+                step.generator = self._draws.part(index)  # type: ignore[assignment]
 
     def settle(self, gradients: Gradients) -> Gradients:
         gram = gradients.gram()

@@ -33,6 +33,8 @@ class Draws:
         numbers = self.numbers if self._whole is None else self._whole.numbers
         if numbers is None:
             raise RuntimeError("Assign numbers to the Draws before the backward pass.")
+        if isinstance(self._index, Tensor):
+            self._index = self._index.to(numbers.device)  # once: a captured graph cannot copy from the host
         if self._index is not None:
             numbers = numbers[self._index]
         if numbers.shape[-1] < shape[-1] or len(numbers) != shape[0]:

@@ -37,14 +37,14 @@ class Gaussian:
 
     def log_prob(self, eta: Tensor, u: Tensor, raw: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Log-densities ``[..., n]`` and their slopes in eta, or in raw where that is given, ``[..., 2n]``."""
-        first, second = eta.chunk(2, -1)
+        second = eta[..., self.n :]
         mean, variance = self.moments(eta)
         difference = u - mean
         # the square is written out: sums of the expanded form cancel where the mean is many deviations from 0
         log_p = second * difference.square() + 0.5 * torch.log(-2 * second) - HALF_LOG_2PI
         slope = difference * (u + mean) - variance
         if raw is not None:
-            slope = slope * -torch.sigmoid(raw.chunk(2, -1)[1])
+            slope = slope * -torch.sigmoid(raw[..., self.n :])
         return log_p, torch.cat([difference, slope], -1)
 
     def moments(self, eta: Tensor) -> tuple[Tensor, Tensor]:

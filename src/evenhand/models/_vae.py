@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -94,11 +95,12 @@ class VAE(nn.Module):
             frozen: Whether the decoder's parameters get no gradients.
         """
         z = latent.z.flatten(1, 2)
-        weight, bias = self.head.weight, self.head.bias
+        weight: Tensor = self.head.weight
+        bias: Tensor | None = self.head.bias
         if frozen:
             constant = {name: p.detach() for name, p in self.decoder.named_parameters()}
             y = functional_call(self.decoder, constant, (z,))
-            weight, bias = weight.detach(), bias.detach() if bias is not None else None
+            weight, bias = weight.detach(), None if bias is None else bias.detach()
         else:
             y = self.decoder(z)
         if heads is None:
@@ -120,5 +122,5 @@ def _layers(
     n_in: int, n_hidden: int, number: int, draws: Sequence[torch.Generator], activation: type[nn.Module], gain: float
 ) -> nn.Sequential:
     sizes = [n_in] + [n_hidden] * number
-    pairs = zip(sizes[:-1], sizes[1:], strict=True)
+    pairs = pairwise(sizes)
     return nn.Sequential(*[m for a, b in pairs for m in (StackedLinear(a, b, draws, gain=gain), activation())])

@@ -49,6 +49,8 @@ def infer(
             problems[name] = str(error)
     if problems:
         raise ValueError(_complaint(problems))
+    if not found:
+        raise ValueError(f"frame should have a column to model. Found {len(ignored)} that are all to be ignored.")
     return Schema(tuple(found), {name: _sentence(text) for name, text in ignored.items()})
 
 

@@ -52,6 +52,7 @@ class Stack:
         dropout: Probability that an input of the encoder is dropped.
         hide: Probability that an observed cell is hidden from the encoder, while it is still scored.
         kl_warm_up: Number of steps over which the KL weight rises from 0.
+        decay: Number of steps over which learning rates fall to zero, along half a cosine; 0 for constant ones.
         preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
         compile_step: Whether torch.compile fuses the forward and the backward pass (worth it on a GPU).
     """
@@ -70,13 +71,15 @@ class Stack:
         dropout: float = 0.1,
         hide: float = 0.0,
         kl_warm_up: int = 0,
+        decay: int = 0,
         preserve_norm: bool = True,
         compile_step: bool = False,
     ) -> None:
         self.device = rows.record.device
         self.model = model.to(self.device)
         self.rows, self.runs = rows, list(runs)
-        self.objective, self.analytic_kl, self.kl_warm_up = objective, analytic_kl, kl_warm_up
+        self.objective, self.analytic_kl = objective, analytic_kl
+        self.kl_warm_up, self.decay = kl_warm_up, decay
         if objective == "dreg" and isinstance(model, HIVAE):
             raise ValueError("objective should be 'elbo' for HI-VAE: its component s cannot be reparametrised twice.")
         self.draws = Draws()
@@ -93,9 +96,10 @@ class Stack:
             hide=hide,
         )
         self._settings()
-        fastest = max(run.lr for run in runs)
+        # a tensor, so that a captured step reads the learning rate of the moment
+        self.lr = torch.tensor(max(run.lr for run in runs), device=self.device)
         on_gpu = self.device.type == "cuda"
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=fastest, fused=True, capturable=on_gpu)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=self.lr, fused=True, capturable=on_gpu)
         self.steps = torch.zeros(1, device=self.device)
         self._loss = torch.compile(self._plain_loss, dynamic=False) if compile_step else self._plain_loss
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -125,6 +129,7 @@ class Stack:
         rates = torch.tensor([run.lr for run in self.runs], device=self.device)
         slower = rates / rates.max()
         self._slower = None if bool((slower == 1).all()) else slower
+        self._fastest = float(rates.max())
 
     @property
     def steps_per_epoch(self) -> int:
@@ -183,6 +188,9 @@ class Stack:
 
     def _update(self) -> None:
         """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        if self.decay:
+            done = (self.steps / self.decay).clamp(max=1.0)
+            self.lr.copy_((0.5 * self._fastest * (1 + torch.cos(torch.pi * done))).squeeze(0))
         if self._slower is None:
             self.optimizer.step()
             return
@@ -253,8 +261,7 @@ class Stack:
         for block in self.blocks:
             block.method.keep(replicas)  # type: ignore[operator]
         self._settings()
-        for group in self.optimizer.param_groups:
-            group["lr"] = max(run.lr for run in self.runs)
+        self.lr.fill_(self._fastest)
         self.loss = self.loss[index].contiguous()
         self._graph, self._eager_steps = None, 0
 

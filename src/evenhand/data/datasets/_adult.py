@@ -6,7 +6,7 @@ sha256 of the decompressed file: 5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554
 The 12 columns that the authors of HI-VAE chose and the paper took over: education-num, native-country and income are
 dropped. "?" is missing, and so is the workclass "Never-worked" of seven people, as in their file: 1843 cells of
 workclass and 1843 of occupation. The paper's table has one count, its data (and this) have two: age and
-hours-per-week.
+hours-per-week. Categories have the order of their codes there.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ COLUMNS = [
     *nominal("occupation", *OCCUPATION),
     *nominal("relationship", *RELATIONSHIP),
     *nominal("race", *RACE),
-    *nominal("sex", "Female", "Male"),
+    *nominal("sex", "Male", "Female"),
     *with_zeros("capital-gain", "capital-loss"),
     *count("hours-per-week"),
 ]

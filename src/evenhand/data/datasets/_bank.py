@@ -5,6 +5,7 @@ sha256 of the decompressed file: 74adfc578bf77a7ff4bb1ba4a9f8709d9e3c6907342959c
 
 All 21 columns, every number as real. The paper says that it removes "the uninformative dimension 12-th" (counted from
 zero that is pdays, 96 % of which is 999) and yet lists 21 columns: nothing is removed here. "unknown" is a category.
+Categories are in the order of the alphabet, as in the first author's file.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ JOBS = [
     "unknown",
 ]
 EDUCATION = [
-    "illiterate",
     "basic.4y",
     "basic.6y",
     "basic.9y",
     "high.school",
+    "illiterate",
     "professional.course",
     "university.degree",
     "unknown",
@@ -52,8 +53,8 @@ COLUMNS = [
     *nominal("housing", "no", "unknown", "yes"),
     *nominal("loan", "no", "unknown", "yes"),
     *nominal("contact", "cellular", "telephone"),
-    *nominal("month", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
-    *nominal("day_of_week", "mon", "tue", "wed", "thu", "fri"),
+    *nominal("month", "apr", "aug", "dec", "jul", "jun", "mar", "may", "nov", "oct", "sep"),
+    *nominal("day_of_week", "fri", "mon", "thu", "tue", "wed"),
     *real("duration", "campaign", "pdays", "previous"),
     *nominal("poutcome", "failure", "nonexistent", "success"),
     *real("emp.var.rate", "cons.price.idx", "cons.conf.idx", "euribor3m", "nr.employed"),

@@ -3,7 +3,8 @@
 Source: https://vincentarelbundock.github.io/Rdatasets/csv/ggplot2/diamonds.csv. Licence: MIT, that of ggplot2.
 sha256 of the decompressed file: 974c2ce1c1ce245508bd357ca11a7fba2b37813ecf0f1158808a9249ebff67a1
 
-All columns. carat is real, as the paper's table counts it; the first author's files have it as positive.
+All columns. carat is real, as the paper's table counts it; the first author's file has it as positive. Categories
+are in the order of the alphabet, as there.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ FILE = File(
 )
 COLUMNS = [
     *real("carat"),
-    *nominal("cut", "Fair", "Good", "Very Good", "Premium", "Ideal"),
+    *nominal("cut", "Fair", "Good", "Ideal", "Premium", "Very Good"),
     *nominal("color", *"DEFGHIJ"),
-    *nominal("clarity", "I1", "SI2", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF"),
+    *nominal("clarity", "I1", "IF", "SI1", "SI2", "VS1", "VS2", "VVS1", "VVS2"),
     *real("depth", "table", "price", "x", "y", "z"),
 ]
 

@@ -27,7 +27,7 @@ class File:
         name: Its name in the folder of the data set; there it may be compressed, with .xz or .gz added.
         sha256: The checksum of its bytes, decompressed.
         url: Where it can be fetched; empty if this takes an account or a conversion.
-        member: Its name in the archive, if the source is one.
+        member: How its path in the archive ends, if the source is one.
         exact: Whether a fetched copy has the same bytes. Where the source writes the same table anew from time to
             time, only its size is checked.
     """
@@ -100,7 +100,7 @@ def _decompress(path: Path, file: File) -> bytes:
         return gzip.decompress(content)
     if path.suffix == ".zip":
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return archive.read(file.member)
+            return archive.read(next(name for name in archive.namelist() if name.endswith(file.member)))
     return content
 
 

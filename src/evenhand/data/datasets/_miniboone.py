@@ -28,6 +28,7 @@ FILE = File(
     member="MiniBooNE_PID.txt",
 )
 PART = File("maf_val_test.npz", "8900f56d5ebd03f676252ab6075122a1798c8f5c308d222f9edff76ace22e105")
+ROWS = 130064
 ALL = [f"m{j}" for j in range(50)]
 SPIKED = ("m5", "m13", "m22", "m26", "m34", "m44", "m45")
 NAMES = [name for name in ALL if name not in SPIKED]
@@ -40,7 +41,7 @@ def miniboone() -> Dataset:
         return _part()
     frame = read_csv("miniboone", FILE, sep=r"\s+", skiprows=1, names=ALL)
     note = "130064 rows, where the paper's table counts the first line of the file too. Its 43 columns are a guess."
-    return dataset("miniboone", frame, real(*NAMES), rows=130064, source=SOURCE, licence="CC BY 4.0", note=note)
+    return dataset("miniboone", frame, real(*NAMES), rows=ROWS, source=SOURCE, licence="CC BY 4.0", note=note)
 
 
 def _part() -> Dataset:
