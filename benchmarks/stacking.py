@@ -152,10 +152,10 @@ def main() -> None:
     print(f"{'R':>5} {'':10} {'ms a step':>10} {'against one':>12} {'replica-steps/s':>16}")
     results = {"ordinary": plain}
     for replicas in args.replicas:
-        for compile_step in (False, True) if args.device == "cuda" else (False,):
-            stack = stacked(replicas, args.device, compile_step=compile_step)
+        for name in ("graph", "compiled", "TF32") if args.device == "cuda" else ("eager",):
+            torch.backends.cuda.matmul.fp32_precision = "tf32" if name == "TF32" else "ieee"
+            stack = stacked(replicas, args.device, compile_step=name in ("compiled", "TF32"))
             ms = milliseconds(lambda stack=stack: stack.train(1), steps, args.device)
-            name = "compiled" if compile_step else "eager" if args.device == "cpu" else "graph"
             print(f"{replicas:5} {name:10} {ms:10.3f} {ms / plain:12.2f} {replicas / ms * 1e3:16.0f}", flush=True)
             results[f"{replicas} {name}"] = ms
     if args.json:

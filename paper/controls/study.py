@@ -1,7 +1,8 @@
 """Vanilla against impartial training, with the controls that the paper lacks.
 
     python paper/controls/study.py prepare --tables DIR            # the data sets as arrays, from EVENHAND_DATA
-    python paper/controls/study.py run --tables DIR --out DIR      # all runs of a data set in one stack; a JSON each
+    python paper/controls/study.py run --tables DIR                # all runs of a data set in one stack; a JSON each
+    python paper/controls/study.py quality --tables DIR            # adds the quality of generated rows
     python paper/controls/study.py table                           # the committed reports as one table and a figure
 
 For every data set, 15 choices of f (the paper's), plain training at KL weights 1 to 0.01, and the 15 choices without
@@ -122,19 +123,19 @@ class Splits:
         return found
 
 
-def train(splits: Splits, runs: Sequence[Run], epochs: int, *, preserve_norm: bool, compile_step: bool) -> Stack:
+def build(splits: Splits, runs: Sequence[Run]) -> VAE:
     seeds = [run.seed for run in runs]
-    replicas = [splits.preprocessings[splits.seeds.index(s)] for s in seeds]
-    likelihood = TableLikelihood(splits.schema, replicas)
-    model = VAE(splits.rows.n_inputs, likelihood, seeds=seeds, n_latent=max(1, round(0.5 * len(splits.schema))))
+    likelihood = TableLikelihood(splits.schema, [splits.preprocessings[splits.seeds.index(s)] for s in seeds])
+    n_latent = max(1, int(0.5 * len(splits.schema) + 0.5))  # half the number of columns, rounded up
+    return VAE(splits.rows.n_inputs, likelihood, seeds=seeds, n_latent=n_latent).to(splits.device)
+
+
+def train(splits: Splits, runs: Sequence[Run], epochs: int, *, compile_step: bool) -> tuple[Stack, Tensor]:
+    """A stack with the best checkpoint of every run, and their validation errors."""
+    seeds = [run.seed for run in runs]
+    first = splits.index(0, list(dict.fromkeys(seeds)))
     stack = Stack(
-        model,
-        runs,
-        splits.rows,
-        splits.index(0, list(dict.fromkeys(seeds))),
-        preserve_norm=preserve_norm,
-        analytic_kl=False,
-        compile_step=compile_step,
+        build(splits, runs), runs, splits.rows, first, analytic_kl=False, compile_step=compile_step, batch_size=128
     )
     best, validation = Best(stack), splits.index(1, seeds)
     every = max(1, epochs // CHECKS)
@@ -143,8 +144,7 @@ def train(splits: Splits, runs: Sequence[Run], epochs: int, *, preserve_norm: bo
         guess = reconstruct(stack.model, splits.rows, validation)
         best.offer(splits.errors(guess, 1, seeds).nan_to_num(nan=torch.inf).mean(-1))
     best.restore()
-    stack.validation = best.scores  # type: ignore[attr-defined]
-    return stack
+    return stack, best.scores
 
 
 def evaluate(splits: Splits, stack: Stack) -> dict[str, Tensor]:
@@ -172,34 +172,7 @@ def evaluate(splits: Splits, stack: Stack) -> dict[str, Tensor]:
         "log_likelihood_median": density.median(-1).values,
         "hidden_mode": mode.mean(-1),
         "hidden": mean_errors.mean(-1),
-        "validation": stack.validation,  # type: ignore[attr-defined]
     }
-
-
-def generated_quality(splits: Splits, stack: Stack, replica: int) -> dict[str, float]:
-    """Quality of rows generated from a Gaussian mixture of 100 components, against test rows."""
-    from evenhand.training._stack import keep_replicas
-
-    seed = stack.runs[replica].seed
-    model = stack.model
-    alone = VAE(
-        splits.rows.n_inputs,
-        TableLikelihood(splits.schema, [splits.preprocessings[splits.seeds.index(seed)]]),
-        seeds=[seed],
-        n_latent=model.n_latent,
-    ).to(splits.device)
-    alone.load_state_dict({k: v[replica : replica + 1] for k, v in model.state_dict().items()})
-    generator = torch.Generator(splits.device).manual_seed(seed)
-    codes = encode(alone, splits.rows, splits.index(0, [seed])[0], generator=generator)[0].cpu().numpy()
-    test = splits.truth[torch.tensor(splits.parts[splits.seeds.index(seed)][2], device=splits.device)].cpu().numpy()
-    z = LatentMixture(100).fit(codes, seed).sample(len(test), np.random.default_rng(seed))
-    latent = Latent(torch.tensor(z, dtype=torch.float32, device=splits.device)[None, None], *[torch.zeros(1)] * 3)
-    with torch.no_grad():
-        eta = alone.natural(alone.eval().decode(latent))
-    rows = alone.likelihood.sample(eta, generator)[0, 0].cpu().numpy()
-    del keep_replicas
-    found = quality(test, rows, splits.schema)
-    return {"quality": found.score, "coverage": found.coverage}
 
 
 def run(folder: Path, out: Path, names: Sequence[str], epochs: float, seeds: Sequence[int], device: str) -> None:
@@ -210,24 +183,12 @@ def run(folder: Path, out: Path, names: Sequence[str], epochs: float, seeds: Seq
         splits = Splits(table, schema, seeds, device)
         length = max(1, int(SETS.get(name, 400) * epochs))
         methods = choices()
-        plan = [(n, m, w) for n, m in methods.items() for w in (KL_WEIGHTS if n == "vanilla" else (1.0,))]
-        restored = [Run(s, m, kl_weight=w) for _, m, w in plan for s in seeds]
-        bare = [Run(s, m) for n, m, w in plan if n != "vanilla" for s in seeds]
-        compiled = device == "cuda"
-        rows = []
-        for preserve_norm, runs in ((True, restored), (False, bare)):
-            stack = train(splits, runs, length, preserve_norm=preserve_norm, compile_step=compiled)
-            results = evaluate(splits, stack)
-            labels = [p for p in plan if preserve_norm or p[0] != "vanilla"]
-            grouped = _group(results, labels, len(seeds), preserve_norm)
-            shown = _shown(grouped)
-            for g in shown:
-                replicas = range(g["first"], g["first"] + len(seeds))
-                found = [generated_quality(splits, stack, r) for r in replicas]
-                for key in found[0]:
-                    g[key] = [f[key] for f in found]
-            rows += grouped
-            print(f"{name}: {len(runs)} runs of {length} epochs, {time.time() - started:.0f} s so far", flush=True)
+        plan = [(n, m, w, True) for n, m in methods.items() for w in (KL_WEIGHTS if n == "vanilla" else (1.0,))]
+        plan += [(n, m, 1.0, False) for n, m in methods.items() if n != "vanilla"]
+        runs = [Run(s, m, kl_weight=w, preserve_norm=p) for _, m, w, p in plan for s in seeds]
+        stack, validation = train(splits, runs, length, compile_step=device == "cuda")
+        trained = time.time() - started
+        rows = _group({**evaluate(splits, stack), "validation": validation}, plan, len(seeds))
         report = {
             "data": name,
             "rows": len(table),
@@ -236,35 +197,76 @@ def run(folder: Path, out: Path, names: Sequence[str], epochs: float, seeds: Seq
             "command": f"python paper/controls/study.py run --sets {name} --epochs {epochs:g}",
             "epochs": length,
             "seeds": list(seeds),
-            "seconds": round(time.time() - started, 1),
+            "seconds": {"training": round(trained, 1), "all": round(time.time() - started, 1)},
             "versions": {"torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()},
             "hardware": torch.cuda.get_device_name() if device == "cuda" else platform.processor() or "CPU",
-            "results": [{k: v for k, v in row.items() if k != "first"} for row in rows],
+            "results": rows,
         }
-        (out / f"{name}.json").write_text(json.dumps(report, indent=None, separators=(",", ":")) + "\n")
+        _write(out / f"{name}.json", report)
+        # what the table shows is generated from later: the weights of these runs are kept for that
+        shown = [r for i in _shown(rows) for r in range(i * len(seeds), (i + 1) * len(seeds))]
+        weights = {k: v[shown].cpu().numpy() for k, v in stack.model.state_dict().items()}
+        (out / "weights").mkdir(exist_ok=True)
+        np.savez_compressed(out / "weights" / f"{name}.npz", shown=_shown(rows), **weights)
+        print(f"{name}: {len(runs)} runs of {length} epochs in {trained:.0f} s, {time.time() - started:.0f} s in all")
 
 
-def _group(
-    results: dict[str, Tensor], labels: Sequence[tuple[str, Method, float]], n: int, preserve_norm: bool
-) -> list[dict]:
+def add_quality(folder: Path, out: Path, names: Sequence[str]) -> None:
+    """Quality of rows generated from a Gaussian mixture of 100 components, against test rows."""
+    for name in names:
+        report = json.loads((out / f"{name}.json").read_text())
+        table, schema = load(folder, name)
+        splits = Splits(table, schema, report["seeds"], "cpu")
+        weights = dict(np.load(out / "weights" / f"{name}.npz"))
+        for k, i in enumerate(weights.pop("shown").tolist()):
+            found = []
+            for s, seed in enumerate(report["seeds"]):
+                model = build(splits, [Run(seed, Sum())])
+                r = k * len(report["seeds"]) + s
+                model.load_state_dict({n: torch.tensor(w[r : r + 1]) for n, w in weights.items()})
+                found.append(_generate(splits, model, seed))
+            for key in found[0]:
+                report["results"][i][key] = [_short(f[key]) for f in found]
+            print(name, report["results"][i]["f"], report["results"][i]["quality"], flush=True)
+        _write(out / f"{name}.json", report)
+
+
+def _generate(splits: Splits, model: VAE, seed: int) -> dict[str, float]:
+    generator = torch.Generator().manual_seed(seed)
+    codes = encode(model, splits.rows, splits.index(0, [seed])[0], generator=generator)[0].numpy()
+    truth = splits.truth[torch.tensor(splits.parts[splits.seeds.index(seed)][2])].numpy()
+    z = LatentMixture(100).fit(codes, seed).sample(len(truth), np.random.default_rng(seed))
+    latent = Latent(torch.tensor(z, dtype=torch.float32)[None, None], *[torch.zeros(1)] * 3)
+    with torch.no_grad():
+        rows = model.likelihood.sample(model.natural(model.eval().decode(latent)), generator)[0, 0].numpy()
+    found = quality(truth, rows, splits.schema)
+    return {"quality": found.score, "coverage": found.coverage}
+
+
+def _write(path: Path, report: dict) -> None:
+    path.write_text(json.dumps(report, separators=(",", ":")) + "\n")
+
+
+def _group(results: dict[str, Tensor], plan: Sequence[tuple[str, Method, float, bool]], n: int) -> list[dict]:
     """One row for every choice of f and KL weight, with a list over seeds for every measure."""
     rows = []
-    for i, (name, _, weight) in enumerate(labels):
+    for i, (name, _, weight, restored) in enumerate(plan):
         mine = {k: v[i * n : (i + 1) * n] for k, v in results.items()}
         numbers = {k: [_short(x) for x in v.tolist()] for k, v in mine.items() if v.ndim == 1}
         columns = [[_short(x) for x in row] for row in mine["columns"].tolist()]
-        rows.append(
-            {"f": name, "kl_weight": weight, "restored": preserve_norm, "first": i * n, **numbers, "columns": columns}
-        )
+        rows.append({"f": name, "kl_weight": weight, "restored": restored, **numbers, "columns": columns})
     return rows
 
 
-def _shown(rows: list[dict]) -> list[dict]:
-    """Plain training at all KL weights, and the impartial choice with the lowest mean validation error."""
-    plain = [r for r in rows if r["f"] == "vanilla"]
-    impartial = sorted((r for r in rows if r["f"] != "vanilla"), key=lambda r: sum(r["validation"]))
-    # the two best and the choices that the paper reports: enough to answer, few enough to fit mixtures for
-    return plain + impartial[:2]
+def _shown(rows: list[dict]) -> list[int]:
+    """Plain training at all KL weights, and the best impartial choices by mean validation error."""
+    plain = [i for i, r in enumerate(rows) if r["f"] == "vanilla"]
+
+    def best(restored: bool, number: int) -> list[int]:
+        mine = [i for i, r in enumerate(rows) if r["f"] != "vanilla" and r["restored"] == restored]
+        return sorted(mine, key=lambda i: sum(rows[i]["validation"]))[:number]
+
+    return plain + best(True, 2) + best(False, 1)
 
 
 def _short(x: float) -> float:
@@ -273,7 +275,7 @@ def _short(x: float) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["prepare", "run", "table"])
+    parser.add_argument("what", choices=["prepare", "run", "quality", "table"])
     parser.add_argument("--tables", type=Path, default=Path("build/tables"))
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "reports")
     parser.add_argument("--sets", nargs="+", default=list(SETS))
@@ -285,6 +287,8 @@ def main() -> None:
         prepare(args.tables, args.sets)
     elif args.what == "run":
         run(args.tables, args.out, args.sets, args.epochs, range(args.seeds), args.device)
+    elif args.what == "quality":
+        add_quality(args.tables, args.out, args.sets)
     else:
         from _table import show
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from ._raw import RawTable
 Array = NDArray[np.float64]
 SMALLEST = 1e-20  # appendix E.1: what the paper adds to zeros
 LARGEST_LOG = 700.0  # exp of more is infinite
+PositiveRule = Literal["log", "centred", "log1p"]
 NUMBERS = ("centre", "scale", "shift", "offset")
 
 
@@ -50,24 +51,22 @@ class Preprocessing:
     seed: int = 0
 
     @classmethod
-    def fit(
-        cls, table: RawTable, schema: Schema, *, seed: int = 0, positive: Literal["log", "log1p"] = "log"
-    ) -> Preprocessing:
+    def fit(cls, table: RawTable, schema: Schema, *, seed: int = 0, positive: PositiveRule = "log") -> Preprocessing:
         """Measure the observed cells of training rows.
 
         Args:
             table: The training rows.
             schema: The columns.
             seed: For the random offsets of columns with ``zero_offset="published"``.
-            positive: "log" divides log x by its deviation, as the paper's VAE has it; "log1p" also centres, and
-                takes log(1 + x), as HI-VAE has it.
+            positive: "log" divides log x by its deviation, as the paper's VAE has it; "centred" also subtracts its
+                mean; "log1p" centres too, and takes log(1 + x), as HI-VAE has it.
         """
         _check_width(table.values, schema)
-        if positive not in ("log", "log1p"):
-            raise ValueError(f"positive should be 'log' or 'log1p'. Found {positive!r}.")
+        if positive not in get_args(PositiveRule):
+            raise ValueError(f"positive should be one of {', '.join(get_args(PositiveRule))}. Found {positive!r}.")
         offset = float(positive == "log1p")
         raised = _not_negative(table, schema) if offset else _raise_zeros(table, schema, seed)
-        fitted = [_fit(c, raised[table.observed[:, d], d], offset) for d, c in enumerate(schema)]
+        fitted = [_fit(c, raised[table.observed[:, d], d], offset, positive) for d, c in enumerate(schema)]
         centre, scale, shift, offsets = torch.tensor(fitted, dtype=torch.float64).reshape(-1, 4).T.contiguous()
         return cls(schema, centre, scale, shift, offsets, seed)
 
@@ -139,7 +138,7 @@ class Preprocessing:
         return values
 
 
-def _fit(column: Column, seen: Array, offset: float) -> tuple[float, float, float, float]:
+def _fit(column: Column, seen: Array, offset: float, positive: PositiveRule) -> tuple[float, float, float, float]:
     """Centre, scale, shift and offset of one column."""
     if not seen.size:
         return 0.0, 1.0, 0.0, offset * (column.kind == Kind.POSITIVE)
@@ -147,7 +146,8 @@ def _fit(column: Column, seen: Array, offset: float) -> tuple[float, float, floa
         return float(seen.mean()), _deviation(seen), 0.0, 0.0
     if column.kind == Kind.POSITIVE:
         logarithms = np.log(seen + offset)
-        return offset * float(logarithms.mean()), _deviation(logarithms), 0.0, offset
+        centre = 0.0 if positive == "log" else float(logarithms.mean())
+        return centre, _deviation(logarithms), 0.0, offset
     return 0.0, 1.0, float(column.kind == Kind.COUNT and seen.min() >= 1), 0.0
 
 

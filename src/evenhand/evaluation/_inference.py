@@ -49,21 +49,23 @@ def expectations(
         rows: The table.
         index: Which rows.
         visible: Which cells count as known; all observed ones if None.
-        n_samples: Number of samples of z.
+        n_samples: Number of samples of z; 0 for the mode of q(z|x) alone.
         weighted: Whether samples are weighted by p(x, z) / q(z|x) of the visible cells.
         generator: Where noise comes from.
     """
 
+    noise = _noise(model, n_samples, index.device, generator) if n_samples else None
+
     def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
-        latent = _sample(model, seen, n_samples, generator)
+        latent = model.most_probable(seen) if noise is None else model.infer(seen, _for_all(noise, seen))
         eta = _natural(model, latent)
         values = model.likelihood.expectation(eta)
-        if not weighted:
+        if not weighted or noise is None:
             return values.mean(1)
         weights = _log_weights(model, latent, eta, targets, known).softmax(1).to(values)
         return torch.einsum("rkn,rknt->rnt", weights, values)
 
-    return _by_chunks(model, rows, index, visible, n_samples, chunk)
+    return _by_chunks(model, rows, index, visible, max(n_samples, 1), chunk)
 
 
 @torch.no_grad()
@@ -75,13 +77,19 @@ def draws(
     *,
     n_draws: int = 1,
     n_samples: int = 32,
+    weighted: bool = True,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Draws of all cells given the visible ones, ``[R, m, n, D]`` in original units, by importance resampling."""
+    """Draws of all cells given the visible ones, ``[R, m, n, D]`` in original units, by importance resampling.
+
+    With ``weighted=False`` draws come from q(z|x) as it is.
+    """
 
     def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
-        latent = _sample(model, seen, n_samples, generator)
+        latent = _sample(model, seen, n_samples if weighted else n_draws, generator)
         eta = _natural(model, latent)
+        if not weighted:
+            return model.likelihood.sample(eta, generator).transpose(1, 2)
         weights = _log_weights(model, latent, eta, targets, known).softmax(1)  # [R, K, n]
         flat = weights.transpose(1, 2).flatten(0, 1)
         chosen = torch.multinomial(flat, n_draws, replacement=True, generator=generator)
@@ -89,7 +97,7 @@ def draws(
         eta = eta.gather(1, picks.unsqueeze(-1).expand(-1, -1, -1, eta.shape[-1]))
         return model.likelihood.sample(eta, generator).transpose(1, 2)  # [R, n, m, D]
 
-    return _by_chunks(model, rows, index, visible, n_samples, chunk).transpose(1, 2)
+    return _by_chunks(model, rows, index, visible, max(n_samples, n_draws), chunk).transpose(1, 2)
 
 
 @torch.no_grad()
@@ -129,7 +137,10 @@ def log_likelihood(
 def rates_and_bounds(
     model: VAE | HIVAE, rows: Rows, index: Tensor, *, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """KL(q || p) and the ELBO (one sample, but for `base`) of every row ``[R, n]``; log p(x_d|z) by column ``[R, D]``."""
+    """KL(q || p) and the ELBO (one sample, but for `base`) of every row ``[R, n]``.
+
+    The third is log p(x_d|z) by column, ``[R, D]``.
+    """
 
     def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
         latent = _sample(model, seen, 1, generator)
@@ -161,7 +172,8 @@ def _by_chunks(
     work: Callable[[Tensor, Tensor, Tensor], Tensor],
 ) -> Tensor:
     replicas = len(next(model.parameters()))
-    size = max(1, BUDGET // (replicas * n_samples * model.likelihood.n_parameters))
+    budget = BUDGET if index.device.type == "cpu" else 8 * BUDGET
+    size = max(1, budget // (replicas * n_samples * model.likelihood.n_parameters))
     was_training = model.training
     model.eval()
     try:
@@ -191,6 +203,17 @@ def _sample(model: VAE | HIVAE, seen: Tensor, n_samples: int, generator: torch.G
     # the same noise for all replicas: they are to be compared
     noise = torch.randn(shape, generator=generator, device=seen.device, dtype=seen.dtype)
     return model.infer(seen, noise.expand(seen.shape[0], *shape))
+
+
+def _noise(model: VAE | HIVAE, n_samples: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
+    width = model.n_latent + (model.n_components if isinstance(model, HIVAE) else 0)
+    dtype = next(model.parameters()).dtype
+    return torch.randn(n_samples, 1, width, generator=generator, device=device, dtype=dtype)
+
+
+def _for_all(noise: Tensor, seen: Tensor) -> Tensor:
+    """The same noise for all rows: what a row gets does not depend on its neighbours."""
+    return noise.expand(seen.shape[0], -1, seen.shape[1], -1)
 
 
 def _natural(model: VAE | HIVAE, latent: Latent) -> Tensor:

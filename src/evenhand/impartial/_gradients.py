@@ -155,20 +155,27 @@ class Gradients:
         gram = self._source.gram()
         return gram.new_ones(gram.shape[:-1])
 
-    def total(self, *, squared_length: Tensor | None = None) -> tuple[list[Tensor], Tensor]:
-        """The sum of the gradients, at a given length if any, and how much of each is in it."""
+    def total(
+        self, *, squared_length: Tensor | None = None, where: Tensor | None = None
+    ) -> tuple[list[Tensor], Tensor]:
+        """The sum of the gradients, at a given length if any, and how much of each is in it.
+
+        Args:
+            squared_length: The square of the length, ``[...]``.
+            where: In which problems the length is to be changed, ``[...]``; in all if None.
+        """
         weights = self.weights()
         if self._mask is None:
             if squared_length is not None:
                 gram = self._source.gram()
                 found = vecdot(weights, times(gram, weights))
-                weights = weights * _rescaling(squared_length, found, gram, weights)
+                weights = weights * _rescaling(squared_length, found, gram, weights, where)
             return self._source.combine(weights), weights
         vector = self._source.combine_features(self._multipliers())
         if squared_length is not None:
             found = vecdot(vector, vector)
             found = sum_over_ranks(found) if self._source.spread else found
-            factor = _rescaling(squared_length, found, self._source.gram(), weights)
+            factor = _rescaling(squared_length, found, self._source.gram(), weights, where)
             vector, weights = vector * factor, weights * factor
         return self._source.restore(vector), weights
 
@@ -233,7 +240,7 @@ def _per_feature(multipliers: Tensor, gradients: Tensor) -> Tensor:
     return (rows * multipliers.unsqueeze(-2)).flatten(-2)
 
 
-def _rescaling(wanted: Tensor, found: Tensor, gram: Tensor, weights: Tensor) -> Tensor:
+def _rescaling(wanted: Tensor, found: Tensor, gram: Tensor, weights: Tensor, where: Tensor | None) -> Tensor:
     """The factor ``[..., 1]`` from a squared length found to the one wanted.
 
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
@@ -241,4 +248,5 @@ def _rescaling(wanted: Tensor, found: Tensor, gram: Tensor, weights: Tensor) -> 
     """
     terms = vecdot(weights.square(), gram.diagonal(dim1=-2, dim2=-1))
     length = torch.maximum(found, terms * (gram.shape[-1] ** 2 * torch.finfo(gram.dtype).eps))
-    return (wanted.clamp(min=0) / (length + (length == 0))).sqrt().unsqueeze(-1)
+    factor = (wanted.clamp(min=0) / (length + (length == 0))).sqrt()
+    return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)

@@ -30,7 +30,8 @@ class LinearBlock(Settlement):
     Args:
         method: The method that settles the conflict among the heads.
         heads: For every column of :math:`\eta`, the number of the head it belongs to.
-        preserve_norm: Whether the sum is rescaled to the length of the plain sum.
+        preserve_norm: Whether the sum is rescaled to the length of the plain sum; or a tensor with an
+            answer for every replica.
 
     Example:
         >>> from evenhand.impartial import IMTLG, LinearBlock
@@ -43,7 +44,7 @@ class LinearBlock(Settlement):
     heads: Tensor
     _member: Tensor  # [P, T], which column belongs to which head
 
-    def __init__(self, method: Method, heads: Sequence[int], *, preserve_norm: bool = True) -> None:
+    def __init__(self, method: Method, heads: Sequence[int], *, preserve_norm: bool | Tensor = True) -> None:
         super().__init__(method, preserve_norm=preserve_norm)
         index = torch.as_tensor(heads)
         if (

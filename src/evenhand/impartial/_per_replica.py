@@ -42,6 +42,8 @@ class PerReplica(Method):
         for position, method in enumerate(methods):
             if not isinstance(method, Method):
                 raise ValueError(f"methods[{position}] should be a method such as IMTLG(). Found {method!r}.")
+            if any(step.uses_input for step in _steps(method)[:-1]):
+                raise ValueError(f"methods[{position}] should have GradDrop last in its chain. Found {method!r}.")
         self.names = [repr(method) for method in methods]
         self.draws = draws
         stages = zip(*_aligned([_steps(method) for method in methods]), strict=True)
@@ -50,9 +52,26 @@ class PerReplica(Method):
         self.learns = any(method.learns for method in methods)
 
     def settle(self, gradients: Gradients, /) -> Gradients:
+        self._check_replicas(list(gradients.gram().shape[:-2]))
         for stage in self.stages:
             gradients = stage.settle(gradients.unmasked())  # type: ignore[operator]
         return gradients
+
+    def _check_replicas(self, found: list[int]) -> None:
+        n, drawn = len(self.names), None if self.draws is None else self.draws.numbers
+        if found != [n]:
+            raise ValueError(
+                f"gradients should have one problem for each of {n} replicas. Found leading axes {found}."
+            )
+        if drawn is not None and len(drawn) != n:
+            raise ValueError(
+                f"numbers of the Draws should have one row for each of {n} replicas. Found {len(drawn)}."
+            )
+
+    def check_heads(self, n: int, /) -> None:
+        for stage in self.stages:
+            for step in stage.steps:  # type: ignore[union-attr]
+                step.check_heads(n)
 
     def keep(self, replicas: Sequence[int]) -> None:
         """Go on with some replicas only; they keep what they have learnt."""
@@ -70,10 +89,13 @@ class _Stage(nn.Module):
     def __init__(self, steps: Sequence[Method], draws: Draws | None) -> None:
         super().__init__()
         self._draws = draws
-        members: dict[str, list[int]] = {}
+        self.members: list[list[int]] = []
         for replica, step in enumerate(steps):
-            members.setdefault(repr(step), []).append(replica)
-        self.members = list(members.values())
+            alike = (m for m in self.members if _same(steps[m[0]], step, but="generator" if draws else ""))
+            group = next(alike, None)
+            if group is None:
+                self.members.append(group := [])
+            group.append(replica)
         self.steps = nn.ModuleList(deepcopy(steps[group[0]]) for group in self.members)
         self._n = len(steps)
         self._streams: list[torch.cuda.Stream] = []
@@ -93,8 +115,14 @@ class _Stage(nn.Module):
         with _SideBySide(gram.device, self._streams) as lanes:
             for lane, (step, index) in enumerate(busy):
                 with lanes.lane(lane):
-                    part = step.settle(Gradients(_Part(gradients, gram, index)))  # type: ignore[operator]
-                    work.append((index, part.work()))
+                    part = _Part(gradients, gram, index)
+                    settled = step.settle(Gradients(part))  # type: ignore[operator]
+                    if settled._source is not part:
+                        raise NotImplementedError(
+                            f"{step!r} puts other gradients in place of the given ones, which only a method that "
+                            "serves all replicas can do."
+                        )
+                    work.append((index, settled.work()))
         return self._assemble(gradients, gram, work)
 
     def _assemble(self, gradients: Gradients, gram: Tensor, work: list[tuple[Index, Work]]) -> Gradients:
@@ -179,7 +207,9 @@ class _Part(Source):
 
 
 def _steps(method: Method) -> list[Method]:
-    return list(method.steps) if isinstance(method, Compose) else [method]  # type: ignore[arg-type]
+    if not isinstance(method, Compose):
+        return [method]
+    return list(method.steps) or [Sum()]  # type: ignore[arg-type]
 
 
 def _aligned(chains: list[list[Method]]) -> list[list[Method]]:
@@ -195,6 +225,20 @@ def _aligned(chains: list[list[Method]]) -> list[list[Method]]:
         split = len(chain) - at_end
         aligned.append([*chain[:split], *[Sum()] * (depth - len(chain)), *chain[split:]])
     return aligned
+
+
+def _same(a: object, b: object, *, but: str) -> bool:
+    """Whether two steps do the same: equal in type and in all attributes but one."""
+    if isinstance(a, nn.Module) and type(a) is type(b):
+        a, b = vars(a), vars(b)
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return torch.equal(a, b)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(key == but or _same(a[key], b[key], but=but) for key in a)
+    if isinstance(a, list | tuple) and type(a) is type(b) and len(a) == len(b):
+        return all(_same(x, y, but=but) for x, y in zip(a, b, strict=True))
+    # of anything else it is not known what equality means
+    return a is b or (isinstance(a, bool | int | float | str | set) and type(a) is type(b) and a == b)
 
 
 def _index(members: list[int]) -> Index:

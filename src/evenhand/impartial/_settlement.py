@@ -23,10 +23,11 @@ class Settlement(nn.Module, ABC):
     Args:
         method: The method that settles the conflict.
         preserve_norm: Whether the result is rescaled to the length of the plain sum of the gradients,
-            so that the method decides on the direction alone.
+            so that the method decides on the direction alone; or a tensor with an answer for every
+            problem along the leading axes.
     """
 
-    def __init__(self, method: Method, *, preserve_norm: bool = True) -> None:
+    def __init__(self, method: Method, *, preserve_norm: bool | Tensor = True) -> None:
         super().__init__()
         if not isinstance(method, Method):
             raise ValueError(f"method should be a method of evenhand.impartial such as IMTLG(). Found {method!r}.")
@@ -64,8 +65,10 @@ class Settlement(nn.Module, ABC):
             _check_finite(source, type(self).__name__)
         gram = source.gram()
         settled = self.method.settle(Gradients(source))
-        plain = gram.sum((-2, -1)) if self.preserve_norm else None
-        total, weights = settled.total(squared_length=plain)
+        if isinstance(self.preserve_norm, Tensor):
+            total, weights = settled.total(squared_length=gram.sum((-2, -1)), where=self.preserve_norm)
+        else:
+            total, weights = settled.total(squared_length=gram.sum((-2, -1)) if self.preserve_norm else None)
         self._last = Reading(gram, weights)
         return total
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 FLOOR = 1e-4  # of -eta_2: no standard deviation exceeds about 70 of the column's own
+Parameters = Literal["natural", "moments"]
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -22,10 +24,14 @@ class Gaussian:
 
     Args:
         n: Number of columns.
+        parameters: What the unconstrained parameters stand for: "natural" ones as in the paper, or "moments", the
+            mean and the precision. Natural ones of a column that is known very precisely are huge and learnt
+            slowly.
     """
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, parameters: Parameters = "natural") -> None:
         self.n = n
+        self._moments = parameters == "moments"
         self.n_parameters = 2 * n
         self.n_targets = n
         self.heads = [*range(n), *range(n)]
@@ -33,6 +39,9 @@ class Gaussian:
     def constrain(self, raw: Tensor) -> Tensor:
         """Natural parameters from unconstrained ones."""
         first, second = raw.chunk(2, -1)
+        if self._moments:
+            half = 0.5 * (F.softplus(second) + FLOOR)
+            return torch.cat([2 * first * half, -half], -1)
         return torch.cat([first, -F.softplus(second) - FLOOR], -1)
 
     def log_prob(self, eta: Tensor, u: Tensor, raw: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -42,10 +51,14 @@ class Gaussian:
         difference = u - mean
         # the square is written out: sums of the expanded form cancel where the mean is many deviations from 0
         log_p = second * difference.square() + 0.5 * torch.log(-2 * second) - HALF_LOG_2PI
-        slope = difference * (u + mean) - variance
-        if raw is not None:
-            slope = slope * -torch.sigmoid(raw[..., self.n :])
-        return log_p, torch.cat([difference, slope], -1)
+        if raw is None:
+            return log_p, torch.cat([difference, difference * (u + mean) - variance], -1)
+        sigmoid = torch.sigmoid(raw[..., self.n :])
+        if self._moments:
+            slopes = [-2 * second * difference, 0.5 * (variance - difference.square()) * sigmoid]
+        else:
+            slopes = [difference, (variance - difference * (u + mean)) * sigmoid]
+        return log_p, torch.cat(slopes, -1)
 
     def moments(self, eta: Tensor) -> tuple[Tensor, Tensor]:
         """Means and variances of u."""

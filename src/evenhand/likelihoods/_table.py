@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -10,10 +11,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..data import Preprocessing
-from ..schema import Kind, Schema
+from ..schema import Column, Kind, Schema
 from ._bernoulli import Bernoulli
 from ._categorical import Categorical
-from ._gaussian import Gaussian
+from ._gaussian import Gaussian, Parameters
 from ._poisson import Poisson
 
 Group = Gaussian | Poisson | Bernoulli | Categorical
@@ -34,6 +35,8 @@ class TableLikelihood(nn.Module):
         preprocessings: What values were centred and scaled by; one, or one for every replica.
         limits: Smallest and largest value of every column ``[2, D]``, which guesses and draws of numbers never
             leave; None for no limits.
+        parameters: What unconstrained parameters of numbers stand for, "natural" parameters as in the paper or
+            "moments".
     """
 
     heads: Tensor  # [P], the head (in inner order) that a parameter belongs to
@@ -42,18 +45,26 @@ class TableLikelihood(nn.Module):
     scale: Tensor
     offset: Tensor
     positive: Tensor
+    largest_zero: Tensor  # [gaussians]: up to here positive numbers are zeros, as in `Preprocessing.decode`
     shift: Tensor  # [R, counts]
     limits: Tensor | None  # [2, numbers]
 
     def __init__(
-        self, schema: Schema, preprocessings: Sequence[Preprocessing], *, limits: Tensor | None = None
+        self,
+        schema: Schema,
+        preprocessings: Sequence[Preprocessing],
+        *,
+        limits: Tensor | None = None,
+        parameters: Parameters = "natural",
     ) -> None:
         super().__init__()
         self.schema = schema
         columns = list(schema)
         self.order = sorted(range(len(columns)), key=lambda d: (RANK[columns[d].kind], columns[d].size))
         self.names = [columns[d].name for d in self.order]
-        self.groups = _groups([columns[d].kind for d in self.order], [columns[d].size for d in self.order])
+        self.groups = _groups(
+            [columns[d].kind for d in self.order], [columns[d].size for d in self.order], parameters
+        )
         heads, start = [], 0
         for group in self.groups:
             heads += [start + h for h in group.heads]
@@ -77,6 +88,8 @@ class TableLikelihood(nn.Module):
         self.register_buffer("shift", torch.stack([p.shift[counts] for p in preprocessings]), persistent=False)
         positive = torch.tensor([kind == Kind.POSITIVE for kind in kinds[: len(gaussians)]], dtype=torch.bool)
         self.register_buffer("positive", positive, persistent=False)
+        zeros = [_largest_zero(list(self.schema)[d]) for d in gaussians]
+        self.register_buffer("largest_zero", torch.tensor(zeros, dtype=torch.float64), persistent=False)
 
     def keep(self, index: Tensor) -> None:
         """Keep some replicas only."""
@@ -190,7 +203,8 @@ class TableLikelihood(nn.Module):
         spread = variance * scale.square()
         # an exponent of 80 is beyond every column, and its square still a number
         exponent = (x - spread if how == "mode" else x + 0.5 * spread).clamp(max=80.0)
-        return torch.where(self.positive, exponent.exp() - _spread(self.offset, mean), x)
+        number = exponent.exp() - _spread(self.offset, mean)
+        return torch.where(self.positive, number.where(number > self.largest_zero, 0.0), x)
 
     def _split(self, parameters: Tensor) -> tuple[Tensor, ...]:
         return parameters.split([g.n_parameters for g in self.groups], -1)
@@ -219,13 +233,13 @@ class _LogProbability(torch.autograd.Function):
         return slopes * incoming[0].index_select(-1, heads), None, None, None
 
 
-def _groups(kinds: Sequence[Kind], sizes: Sequence[int]) -> list[Group]:
+def _groups(kinds: Sequence[Kind], sizes: Sequence[int], parameters: Parameters) -> list[Group]:
     """Columns of one likelihood, and of one size, side by side."""
     numbers = sum(kind in (Kind.REAL, Kind.POSITIVE) for kind in kinds)
     counts, binaries = kinds.count(Kind.COUNT), kinds.count(Kind.BINARY)
     groups: list[Group] = []
     if numbers:
-        groups.append(Gaussian(numbers))
+        groups.append(Gaussian(numbers, parameters))
     if counts:
         groups.append(Poisson(counts))
     if binaries:
@@ -233,6 +247,13 @@ def _groups(kinds: Sequence[Kind], sizes: Sequence[int]) -> list[Group]:
     rest = list(sizes[numbers + counts + binaries :])
     groups += [Categorical(rest.count(size), size) for size in sorted(set(rest))]
     return groups
+
+
+def _largest_zero(column: Column) -> float:
+    if not isinstance(column.zero_offset, int | float):
+        return 0.0
+    # the logarithm went through single precision
+    return column.zero_offset * math.exp(1e-6 * max(1.0, abs(math.log(column.zero_offset))))
 
 
 def _spread(buffer: Tensor, like: Tensor) -> Tensor:

@@ -30,7 +30,13 @@ class Rows:
 
     @classmethod
     def encode(
-        cls, batch: Batch, likelihood: TableLikelihood, *, encoding: Encoding = "one-hot", see_mask: bool = False
+        cls,
+        batch: Batch,
+        likelihood: TableLikelihood,
+        *,
+        encoding: Encoding = "one-hot",
+        see_mask: bool = False,
+        dtype: torch.dtype | None = None,
     ) -> Rows:
         """Encode a batch.
 
@@ -39,8 +45,9 @@ class Rows:
             likelihood: Knows the heads.
             encoding: How the encoder sees values.
             see_mask: Whether the encoder also sees which cells are observed.
+            dtype: Torch's default type if None.
         """
-        values = batch.values.to(torch.get_default_dtype())
+        values = batch.values.to(dtype or torch.get_default_dtype())
         mask = batch.mask[:, likelihood.order].to(values)
         inputs, owners = encoder_inputs(values, likelihood, encoding)
         if see_mask:

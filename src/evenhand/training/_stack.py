@@ -29,12 +29,14 @@ class Run:
         method: What settles the conflict among the columns. (In HI-VAE and DReG, at both blocks.)
         lr: Learning rate.
         kl_weight: Weight of the KL term.
+        preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
     """
 
     seed: int
     method: Method
     lr: float = 1e-3
     kl_weight: float = 1.0
+    preserve_norm: bool = True
 
 
 class Stack:
@@ -53,7 +55,6 @@ class Stack:
         hide: Probability that an observed cell is hidden from the encoder, while it is still scored.
         kl_warm_up: Number of steps over which the KL weight rises from 0.
         decay: Number of steps over which learning rates fall to zero, along half a cosine; 0 for constant ones.
-        preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
         compile_step: Whether torch.compile fuses the forward and the backward pass (worth it on a GPU).
     """
 
@@ -72,7 +73,6 @@ class Stack:
         hide: float = 0.0,
         kl_warm_up: int = 0,
         decay: int = 0,
-        preserve_norm: bool = True,
         compile_step: bool = False,
     ) -> None:
         self.device = rows.record.device
@@ -83,7 +83,7 @@ class Stack:
         if objective == "dreg" and isinstance(model, HIVAE):
             raise ValueError("objective should be 'elbo' for HI-VAE: its component s cannot be reparametrised twice.")
         self.draws = Draws()
-        self.blocks = self._make_blocks(preserve_norm)
+        self.blocks = self._make_blocks()
         self.noise = Noise(
             [run.seed for run in runs],
             train.to(self.device),
@@ -106,7 +106,7 @@ class Stack:
         self._eager_steps = 0
         self.loss = torch.zeros(len(runs), device=self.device)
 
-    def _make_blocks(self, preserve_norm: bool) -> list[LinearBlock]:
+    def _make_blocks(self) -> list[LinearBlock]:
         methods = [run.method for run in self.runs]
         if all(isinstance(method, Sum) for method in methods):
             return []  # ordinary training needs no block
@@ -116,9 +116,13 @@ class Stack:
         else:
             heads = [model.likelihood.heads.tolist()] * (2 if self.objective == "dreg" else 1)
         return [
-            LinearBlock(PerReplica(methods, draws=self.draws), h, preserve_norm=preserve_norm).to(self.device)
+            LinearBlock(PerReplica(methods, draws=self.draws), h, preserve_norm=self._restored()).to(self.device)
             for h in heads
         ]
+
+    def _restored(self) -> bool | Tensor:
+        answers = [run.preserve_norm for run in self.runs]
+        return answers[0] if len(set(answers)) == 1 else torch.tensor(answers, device=self.device)
 
     def _n_uniform(self) -> int:
         widths = [p.shape[-1] for p in self.model.parameters()]
@@ -260,6 +264,7 @@ class Stack:
         self.noise.keep(replicas)
         for block in self.blocks:
             block.method.keep(replicas)  # type: ignore[operator]
+            block.preserve_norm = self._restored()
         self._settings()
         self.lr.fill_(self._fastest)
         self.loss = self.loss[index].contiguous()

@@ -1,0 +1,657 @@
+"""The scikit-learn face: a DataFrame with holes in, imputations, synthetic rows, densities and a report out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from ..data import Preprocessing, RawTable, build, completely_at_random, fill, read
+from ..evaluation import (
+    LatentMixture,
+    column_errors,
+    draws,
+    encode,
+    expectations,
+    log_likelihood,
+    rates_and_bounds,
+    reconstruct,
+    trivial_guess,
+)
+from ..impartial import Method
+from ..likelihoods import TableLikelihood
+from ..models import HIVAE, VAE, Latent
+from ..schema import Schema
+from ..training import Rows, Run, Stack
+from ._candidates import candidates
+from ._input import remember_columns, tidy
+from ._progress import progress
+from ._report import Report, gradient_shares
+from ._search import Search
+
+Array = NDArray[Any]
+STEPS = 8_000  # of a training, if max_epochs does not say otherwise
+VALIDATION_ROWS = 4_000
+LATENT_ROWS = 20_000
+
+
+class TabularVAE(TransformerMixin, BaseEstimator):
+    """A variational autoencoder for tables with columns of all kinds and with holes, trained impartially.
+
+    ``fit`` learns the joint distribution of the columns; ``transform`` fills holes; ``sample`` makes new rows. By
+    default the method that settles conflicts among columns, and the weight of the KL term, are chosen by the error
+    on cells that the model was not shown: all candidates are trained side by side and the worst are dropped on the
+    way. Plain training is always among them.
+
+    Parameters
+    ----------
+    model : {"vae", "hivae"}
+        The paper's VAE, or HI-VAE.
+    objective : {"elbo", "iwae", "dreg"}
+        What is maximised. HI-VAE knows "elbo" only.
+    method : "auto", str, Method or list
+        What settles the conflict among columns, such as "imtlg" or "gradnorm>>pcgrad"; "sum" is plain training. A
+        list is tried like "auto".
+    kl_weight : "auto", float or list of float
+        The weight of the KL term. Smaller ones let rows keep more information.
+    kl_warm_up : int
+        Epochs over which the KL weight rises from zero.
+    schema : Schema, mapping or None
+        The kinds of columns; a mapping of names to kinds overrides what is inferred.
+    unsupported : {"error", "ignore"}
+        What happens to columns without a use (constant, empty, ids, free text): an error that names them, or they
+        are left as they are.
+    n_latent, n_hidden, n_layers : int
+        Sizes of the networks. n_latent defaults to the number of columns (10 in HI-VAE).
+    n_samples : int
+        Samples of the latent variables for each row in training, K; 20 is usual for "iwae" and "dreg".
+    hide : "auto" or float
+        The share of observed cells that the encoder is not shown in training, while all observed cells are scored.
+        "auto" follows the share of cells that are missing.
+    max_epochs : int or None
+        Length of the training; None for about 8,000 steps, and at least 30 epochs.
+    patience : int
+        Validations (there are 40) without any improvement after which training ends.
+    batch_size : int
+    lr : float
+        The learning rate at first; it falls to zero along half a cosine.
+    validation_fraction : float
+        The share of rows that is held out to choose by.
+    aggregate : {"mean", "median"}
+        How draws of a number become one imputation.
+    resample : "auto" or bool
+        Whether draws are resampled by importance weights; "auto" decides on held-out cells.
+    n_draws : int
+        Draws that imputations are made of.
+    device : str
+        "auto" takes a GPU if there is one.
+    random_state : int, RandomState or None
+    verbose : "auto" or bool
+        Whether a progress bar is shown; "auto" shows it on a terminal.
+
+    Attributes
+    ----------
+    schema_ : Schema
+    method_, kl_weight_ : the choice that was made
+    selection_ : list of dict
+        All candidates with their error on hidden cells, rate in nats and steps of training.
+    columns_ : list of dict
+        Errors, shares of the gradient and likelihoods by column: what ``report`` shows.
+    history_ : list of dict
+        Validations during training.
+    rate_ : float
+        KL(q || p) of held-out rows in nats.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 1)) + 0.1 * rng.normal(size=(200, 3))
+    >>> X[::7, 1] = np.nan
+    >>> model = TabularVAE(method="sum", kl_weight=0.1, max_epochs=3, random_state=0).fit(X)
+    >>> bool(np.isnan(model.transform(X)).any())
+    False
+    """
+
+    def __init__(
+        self,
+        *,
+        model: Literal["vae", "hivae"] = "vae",
+        objective: Literal["elbo", "iwae", "dreg"] = "elbo",
+        method: str | Method | Sequence[str | Method] = "auto",
+        kl_weight: str | float | Sequence[float] = "auto",
+        kl_warm_up: int = 0,
+        schema: Schema | Mapping[str, Any] | None = None,
+        unsupported: Literal["error", "ignore"] = "error",
+        n_latent: int | None = None,
+        n_hidden: int = 128,
+        n_layers: int = 3,
+        n_samples: int = 1,
+        hide: float | Literal["auto"] = "auto",
+        max_epochs: int | None = None,
+        patience: int = 15,
+        batch_size: int = 256,
+        lr: float = 2e-3,
+        validation_fraction: float = 0.1,
+        aggregate: Literal["mean", "median"] = "mean",
+        resample: bool | Literal["auto"] = "auto",
+        n_draws: int = 20,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool | Literal["auto"] = "auto",
+    ) -> None:
+        self.model = model
+        self.objective = objective
+        self.method = method
+        self.kl_weight = kl_weight
+        self.kl_warm_up = kl_warm_up
+        self.schema = schema
+        self.unsupported = unsupported
+        self.n_latent = n_latent
+        self.n_hidden = n_hidden
+        self.n_layers = n_layers
+        self.n_samples = n_samples
+        self.hide = hide
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.batch_size = batch_size
+        self.lr = lr
+        self.validation_fraction = validation_fraction
+        self.aggregate = aggregate
+        self.resample = resample
+        self.n_draws = n_draws
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---------------------------------------------------------------- fitting
+
+    def fit(self, X: Any, y: Any = None) -> TabularVAE:
+        """Learn the joint distribution of the columns of a table.
+
+        Parameters
+        ----------
+        X : DataFrame (pandas, polars, pyarrow) or array
+            Missing cells are NaN, None or NA.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = tidy(X)
+        remember_columns(self, X, reset=True)
+        self.schema_ = self._find_schema(X)
+        table = read(X, self.schema_)
+        self._check_table(table)
+        self._template = X[:0]
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        torch_device = self._device()
+        held_out, train = self._split(len(table))
+        self._prepare(table, train)
+        rows = self._encode(table).to(torch_device)
+        search = self._start(table, rows, train, held_out)
+        with progress(self.verbose, search) as bar:
+            search.tick = bar
+            label = search.run()
+        if search.interrupted:
+            warnings.warn("Interrupted: the best model so far is kept.", stacklevel=2)
+        self._finish(search, label, table, rows, train, held_out)
+        return self
+
+    def _check_parameters(self) -> None:
+        choices = {
+            "model": ("vae", "hivae"),
+            "objective": ("elbo", "iwae", "dreg"),
+            "unsupported": ("error", "ignore"),
+            "aggregate": ("mean", "median"),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} should be one of {', '.join(allowed)}. Found {getattr(self, name)!r}.")
+        if self.model == "hivae" and self.objective != "elbo":
+            raise ValueError(f"objective should be 'elbo' with model='hivae'. Found {self.objective!r}.")
+        least = {"n_hidden": 1, "n_layers": 1, "n_samples": 1, "batch_size": 1, "patience": 1, "n_draws": 1}
+        for name, smallest in {**least, "kl_warm_up": 0}.items():
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < smallest:
+                raise ValueError(f"{name} should be an integer >= {smallest}. Found {value!r}.")
+        for name in ("n_latent", "max_epochs"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+                raise ValueError(f"{name} should be an integer >= 1 or None. Found {value!r}.")
+        if not 0 < self.lr < 1:
+            raise ValueError(f"lr should be a number between 0 and 1. Found {self.lr!r}.")
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction should be between 0 and 1. Found {self.validation_fraction!r}.")
+        if self.hide != "auto" and not (isinstance(self.hide, int | float) and 0 <= self.hide <= 0.5):
+            raise ValueError(f"hide should be 'auto' or a number between 0 and 0.5. Found {self.hide!r}.")
+
+    def _find_schema(self, X: Any) -> Schema:
+        if isinstance(self.schema, Schema):
+            return self.schema
+        return Schema.infer(X, dict(self.schema or {}), unsupported=self.unsupported)
+
+    def _check_table(self, table: RawTable) -> None:
+        if len(table) < 2:
+            raise ValueError(f"X should have at least 2 rows to learn from. Found n_samples={len(table)}.")
+        if not len(self.schema_):
+            raise ValueError(f"X should have a column to learn from. All are ignored: {dict(self.schema_.ignored)}.")
+        empty = [c.name for d, c in enumerate(self.schema_) if not table.observed[:, d].any()]
+        if empty:
+            raise ValueError(f"X should have values in all columns of the schema. Found none in {', '.join(empty)}.")
+
+    def _device(self) -> torch.device:
+        if self.device != "auto":
+            return torch.device(self.device)
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def _split(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        order = np.random.default_rng(self._seed).permutation(n)
+        held_out = int(self.validation_fraction * n)
+        # too few rows to spare: choose by the rows that are there
+        return (order, order) if held_out < 10 else (order[:held_out], order[held_out:])
+
+    def _prepare(self, table: RawTable, train: NDArray[np.intp]) -> None:
+        """Units, limits and likelihoods, from training rows."""
+        seen = table.rows(train)
+        rule: Literal["centred", "log1p"] = "log1p" if self.model == "hivae" else "centred"
+        self.preprocessing_ = Preprocessing.fit(seen, self.schema_, seed=self._seed, positive=rule)
+        known = np.where(table.observed, table.values, np.nan)
+        self.limits_ = np.stack([np.nanmin(known, 0), np.nanmax(known, 0)])
+        self._trivial = trivial_guess(torch.tensor(seen.values), torch.tensor(seen.observed), self.schema_)
+
+    def _likelihood(self) -> TableLikelihood:
+        return TableLikelihood(
+            self.schema_, [self.preprocessing_], limits=torch.tensor(self.limits_), parameters="moments"
+        )
+
+    def _encode(self, table: RawTable, dtype: torch.dtype | None = None) -> Rows:
+        return Rows.encode(
+            self.preprocessing_.encode(table),
+            self._likelihood(),
+            encoding="hivae" if self.model == "hivae" else "one-hot",
+            see_mask=True,
+            dtype=dtype,
+        )
+
+    def _network(self, n_inputs: int, seeds: Sequence[int]) -> VAE | HIVAE:
+        if self.model == "hivae":
+            return HIVAE(n_inputs, self._likelihood(), seeds=seeds, n_latent=self.n_latent or 10)
+        return VAE(
+            n_inputs,
+            self._likelihood(),
+            seeds=seeds,
+            n_latent=self.n_latent or max(2, len(self.schema_)),
+            n_hidden=self.n_hidden,
+            n_layers=self.n_layers,
+        )
+
+    def _start(self, table: RawTable, rows: Rows, train: NDArray[np.intp], held_out: NDArray[np.intp]) -> Search:
+        tried = candidates(self.method, self.kl_weight)
+        runs = [Run(self._seed, method, self.lr, weight) for _, method, weight in tried]
+        missing = 1 - float(table.observed.mean())
+        self.hide_ = float(np.clip(missing or 0.2, 0.1, 0.5)) if self.hide == "auto" else float(self.hide)
+        per_epoch = max(1, len(train) // min(self.batch_size, len(train)))
+        epochs = self.max_epochs or max(30, STEPS // per_epoch)
+        steps = epochs * per_epoch
+        if self.kl_warm_up > epochs:
+            raise ValueError(
+                f"kl_warm_up should be at most the {epochs} epochs of training. Found {self.kl_warm_up}."
+            )
+        network = self._network(rows.n_inputs, [run.seed for run in runs])
+        stack = Stack(
+            network,
+            runs,
+            rows,
+            torch.tensor(train)[None],
+            objective=self.objective,
+            n_samples=self.n_samples,
+            batch_size=self.batch_size,
+            dropout=0.0,
+            hide=self.hide_,
+            kl_warm_up=self.kl_warm_up * per_epoch,
+            decay=steps,
+            compile_step=rows.record.device.type == "cuda" and len(runs) * steps > 20_000,
+        )
+        self._hold_out(table, held_out, rows.record.device)
+        labels = [{"method": name, "kl_weight": weight, "chosen": False} for name, _, weight in tried]
+        return Search(
+            stack,
+            steps,
+            score=lambda: self._hidden_errors(stack.model, rows).nan_to_num(nan=torch.inf).mean(-1),
+            rate=lambda: rates_and_bounds(stack.model, rows, self._held_out[: len(held_out)])[0].mean(-1),
+            labels=labels,
+            always=[i for i, (name, _, _) in enumerate(tried) if name in ("sum", "Sum()")],
+            patience=self.patience,
+        )
+
+    def _hold_out(self, table: RawTable, held_out: NDArray[np.intp], device: torch.device) -> None:
+        """Held-out rows, each several times with other cells hidden."""
+        rows = held_out[:VALIDATION_ROWS]
+        times = int(np.clip(VALIDATION_ROWS // len(rows), 1, 10))
+        rows = np.tile(rows, times)
+        hidden = completely_at_random((len(rows), len(self.schema_)), min(self.hide_ or 0.2, 0.5), seed=self._seed)
+        truth = np.where(table.observed, table.values, np.nan)[rows]
+        self._held_out = torch.tensor(rows, device=device)
+        self._hidden = torch.tensor(hidden, device=device)
+        self._truth = torch.tensor(truth, device=device)
+        ranges = np.where(self.limits_[1] > self.limits_[0], self.limits_[1] - self.limits_[0], 1.0)
+        self._ranges = torch.tensor(ranges, device=device)
+
+    def _hidden_errors(self, model: VAE | HIVAE, rows: Rows, **options: Any) -> Tensor:
+        """The paper's error of every column on hidden cells of held-out rows, ``[R, D]``; NaN if none was hidden."""
+        visible = ~self._hidden[:, model.likelihood.order]
+        guess = expectations(model, rows, self._held_out, visible, **{"n_samples": 0, **options})
+        return self._errors(model.likelihood.decide(guess))
+
+    def _errors(self, guess: Tensor) -> Tensor:
+        errors = column_errors(self._truth, guess, self._hidden, self.schema_, ranges=self._ranges)
+        # a column that no held-out row has says nothing; a NaN of the model counts as infinite already
+        unseen = ~(self._hidden & torch.isfinite(self._truth)).any(0)
+        return torch.where(unseen, 0.0, errors)
+
+    def _finish(
+        self,
+        search: Search,
+        label: dict[str, Any],
+        table: RawTable,
+        rows: Rows,
+        train: NDArray[np.intp],
+        held_out: NDArray[np.intp],
+    ) -> None:
+        model = search.stack.model
+        self._check_learnt(model, rows)
+        self.method_, self.kl_weight_ = label["method"], label["kl_weight"]
+        self.selection_ = search.labels
+        self.history_ = search.history
+        self.n_steps_ = int(search.stack.steps)
+        self._decide_resampling(model, rows)
+        index = self._held_out[: len(held_out)]
+        generator = torch.Generator(rows.record.device).manual_seed(self._seed)
+        rate, _, by_column = rates_and_bounds(model, rows, index, generator=generator)
+        self.rate_ = float(rate.mean())
+        self._describe(model, rows, index, by_column[0])
+        some = torch.tensor(train[:LATENT_ROWS], device=rows.record.device)
+        latent = encode(model, rows, some, generator=generator)[0]
+        self._latent_codes = latent.cpu().numpy()
+        self._mixture: LatentMixture | None = None
+        self.network_ = model.cpu().eval()
+        del self._held_out, self._hidden, self._truth, self._ranges
+
+    def _check_learnt(self, model: VAE | HIVAE, rows: Rows) -> None:
+        """Name the columns whose likelihood is not a number."""
+        by_column = rates_and_bounds(model, rows, self._held_out[:100])[2][0]
+        broken = [model.likelihood.names[d] for d in torch.nonzero(~by_column.isfinite()).flatten().tolist()]
+        if broken or not all(bool(p.isfinite().all()) for p in model.parameters()):
+            raise FloatingPointError(
+                f"Training diverged at column {', '.join(broken) or 'unknown'}. Look for extreme values there, give "
+                f"the column another kind in the schema, or lower lr (now {self.lr:g})."
+            )
+
+    def _decide_resampling(self, model: VAE | HIVAE, rows: Rows) -> None:
+        if self.resample != "auto":
+            self.resample_ = bool(self.resample)
+            return
+        errors = []
+        for weighted in (False, True):
+            generator = torch.Generator(rows.record.device).manual_seed(self._seed)
+            found = self._hidden_errors(model, rows, n_samples=self.n_draws, weighted=weighted, generator=generator)
+            errors.append(float(found.mean()))
+        self.resample_ = errors[1] < errors[0]
+
+    def _describe(self, model: VAE | HIVAE, rows: Rows, index: Tensor, by_column: Tensor) -> None:
+        errors = self._hidden_errors(model, rows)[0].tolist()
+        trivial = self._errors(self._trivial.to(self._truth).expand_as(self._truth)).tolist()
+        shares = gradient_shares(model, rows, index[:512])
+        likelihoods = by_column[model.likelihood.inverse].tolist()
+        self.columns_ = [
+            {
+                "column": column.name,
+                "kind": str(column.kind),
+                "error": errors[d],
+                "trivial_error": trivial[d],
+                "gradient_share": shares[d],
+                "log_likelihood": likelihoods[d],
+            }
+            for d, column in enumerate(self.schema_)
+        ]
+
+    # ---------------------------------------------------------------- using
+
+    def _known(self, X: Any) -> tuple[Any, RawTable, Rows, Tensor]:
+        """New rows as the model sees them."""
+        check_is_fitted(self)
+        X = tidy(X)
+        remember_columns(self, X, reset=False)
+        table = read(X, self.schema_, unseen="missing")
+        return X, table, self._encode(table, self._dtype), torch.arange(len(table))
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return next(self.network_.parameters()).dtype
+
+    def _generator(self, random_state: Any = None) -> torch.Generator:
+        seed = self._seed if random_state is None else int(check_random_state(random_state).randint(2**31 - 1))
+        return torch.Generator().manual_seed(seed)
+
+    def transform(self, X: Any) -> Any:
+        """Fill the holes of a table with the fitted model; observed cells stay as they are.
+
+        Categories that were never seen count as missing, with a warning.
+        """
+        X, table, rows, _ = self._known(X)
+        missing = ~table.observed
+        if not missing.any():
+            return X
+        holes = torch.tensor(np.flatnonzero(missing.any(1)))
+        values = table.values.copy()
+        values[holes.numpy()] = self._guess(rows, holes).numpy()
+        return fill(X, self.schema_, values, missing)
+
+    def _guess(self, rows: Rows, index: Tensor) -> Tensor:
+        options: dict[str, Any] = {"weighted": self.resample_, "generator": self._generator()}
+        likelihood = self.network_.likelihood
+        mean = expectations(self.network_, rows, index, n_samples=self.n_draws, **options)[0]
+        guess = likelihood.decide(mean)
+        if self.aggregate == "median":
+            many = draws(self.network_, rows, index, n_draws=max(self.n_draws, 50), **options)[0]
+            numeric = torch.tensor([c.kind.numeric for c in self.schema_])
+            guess = torch.where(numeric, many.median(0).values, guess)
+        return guess
+
+    def sample_posterior(self, X: Any, n: int = 5, random_state: Any = None) -> list[Any]:
+        """Several imputations of a table, each a draw: for multiple imputation.
+
+        Parameters
+        ----------
+        X : the table
+        n : int
+            Number of imputations.
+        random_state : int, RandomState or None
+            None for the same draws every time.
+
+        Returns
+        -------
+        list of tables like X, without holes
+        """
+        X, table, rows, index = self._known(X)
+        many = draws(
+            self.network_,
+            rows,
+            index,
+            n_draws=n,
+            n_samples=max(self.n_draws, 2 * n),
+            weighted=self.resample_,
+            generator=self._generator(random_state),
+        )[0]
+        return [fill(X, self.schema_, values.numpy(), ~table.observed) for values in many]
+
+    def sample(
+        self,
+        n: int = 1,
+        *,
+        given: Mapping[str, Any] | None = None,
+        latent: Literal["mixture", "prior"] = "mixture",
+        random_state: Any = None,
+    ) -> Any:
+        """New rows.
+
+        Parameters
+        ----------
+        n : int
+        given : mapping or None
+            Values of some columns, each one value or one for every row; the other columns are drawn given these.
+        latent : {"mixture", "prior"}
+            Where latent variables come from: a mixture of 100 Gaussians fitted to those of the training rows, as
+            in the paper, or the prior.
+        random_state : int, RandomState or None
+            None for the same rows every time.
+        """
+        check_is_fitted(self)
+        if n < 1:
+            raise ValueError(f"n should be an integer >= 1. Found {n!r}.")
+        if latent not in ("mixture", "prior"):
+            raise ValueError(f"latent should be 'mixture' or 'prior'. Found {latent!r}.")
+        generator = self._generator(random_state)
+        if given:
+            table = self._table_of(given, n)
+            rows = self._encode(table, self._dtype)
+            drawn = draws(self.network_, rows, torch.arange(n), n_samples=200, weighted=True, generator=generator)[
+                0, 0
+            ]
+            values = np.where(table.observed, table.values, drawn.numpy())
+        else:
+            values = self._decode(self._latents(n, latent, generator), generator)
+        return build(self.schema_, values, self._template)
+
+    def _table_of(self, given: Mapping[str, Any], n: int) -> RawTable:
+        unknown = [name for name in given if name not in self.schema_.names]
+        if unknown:
+            raise ValueError(f"given should name columns of the table. Found {', '.join(map(repr, unknown))}.")
+        values, observed = np.zeros((n, len(self.schema_))), np.zeros((n, len(self.schema_)), bool)
+        for d, column in enumerate(self.schema_):
+            if column.name not in given:
+                continue
+            wanted = given[column.name]
+            single = np.ndim(wanted) == 0
+            cells = [wanted] * n if single else list(wanted)
+            if len(cells) != n:
+                raise ValueError(f"given[{column.name!r}] should have one value, or {n}. Found {len(cells)}.")
+            for i, cell in enumerate(cells):
+                if column.kind.nominal:
+                    if cell not in column.categories:
+                        raise ValueError(
+                            f"given[{column.name!r}] should be one of {list(column.categories)[:10]}. Found {cell!r}."
+                        )
+                    values[i, d] = column.categories.index(cell)
+                else:
+                    values[i, d] = float(cell)
+            observed[:, d] = True
+        return RawTable(values, observed)
+
+    def _latents(self, n: int, latent: str, generator: torch.Generator) -> Latent:
+        network = self.network_
+        seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
+        nothing = torch.zeros(1, dtype=self._dtype)
+        if isinstance(network, HIVAE):
+            # s says which part of the latent space a row is in: draw it from its prior, and z given s
+            s = torch.randint(network.n_components, (n,), generator=generator)
+            one_hot = torch.nn.functional.one_hot(s, network.n_components).to(nothing).view(1, 1, n, -1)
+            z = network.prior_mean(one_hot[0]).unsqueeze(1).detach()
+            z = z + torch.randn(z.shape, generator=generator, dtype=z.dtype)
+            return Latent(z, nothing, nothing, nothing, one_hot)
+        if latent == "prior":
+            z = torch.randn(1, 1, n, network.n_latent, generator=generator, dtype=self._dtype)
+        else:
+            codes = self._fitted_mixture().sample(n, np.random.default_rng(seed))
+            z = torch.tensor(codes, dtype=self._dtype).view(1, 1, n, -1)
+        return Latent(z, nothing, nothing, nothing)
+
+    def _fitted_mixture(self) -> LatentMixture:
+        if self._mixture is None:
+            self._mixture = LatentMixture(100).fit(self._latent_codes, self._seed)
+        return self._mixture
+
+    @torch.no_grad()
+    def _decode(self, latent: Latent, generator: torch.Generator) -> Array:
+        network = self.network_.eval()
+        eta = network.natural(network.decode(latent))  # type: ignore[arg-type]
+        return network.likelihood.sample(eta, generator)[0, 0].numpy()
+
+    def score_samples(self, X: Any, n_samples: int = 100) -> Array:
+        """log p of the observed cells of every row, in the units of the data, by importance sampling."""
+        _, table, rows, index = self._known(X)
+        batch = self.preprocessing_.encode(table)
+        base = self.network_.likelihood.base(batch.values, self.preprocessing_)
+        found = log_likelihood(self.network_, rows, index, base, n_samples=n_samples, generator=self._generator())
+        return found[0].double().numpy()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of ``score_samples``."""
+        return float(self.score_samples(X).mean())
+
+    def encode(self, X: Any) -> Array:
+        """Means of the latent variables of every row, ``[n, n_latent]``."""
+        _, _, rows, index = self._known(X)
+        return encode(self.network_, rows, index)[0].double().numpy()
+
+    def reconstruct(self, X: Any) -> Any:
+        """Every cell as the model sees it: the mode of every likelihood at the mode of q(z|x)."""
+        X, _, rows, index = self._known(X)
+        values = reconstruct(self.network_, rows, index)[0].numpy()
+        return build(self.schema_, values, X[:0])
+
+    def report(self) -> Report:
+        """Which columns the model neglects, what was chosen, and at what rate."""
+        check_is_fitted(self)
+        return Report(self.columns_, self.selection_, self.method_, self.kl_weight_, self.rate_)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file: numbers and text, no code."""
+        from ._storage import save
+
+        check_is_fitted(self)
+        save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> TabularVAE:
+        """Read a model that ``save`` wrote. A file from someone else cannot run code."""
+        from ._storage import load
+
+        return load(cls, Path(path))
+
+    # ---------------------------------------------------------------- scikit-learn
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns of what ``transform`` gives: those of its input."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        if input_features is not None:
+            given = np.asarray(input_features, dtype=object)
+            if len(given) != self.n_features_in_ or (names is not None and list(given) != list(names)):
+                raise ValueError("input_features is not equal to feature_names_in_")
+            return given
+        return np.asarray([f"x{i}" for i in range(self.n_features_in_)] if names is None else names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "network_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
