@@ -44,12 +44,12 @@ def test_real_is_scipys_normal(mean, variance):
 
 
 @pytest.mark.parametrize(("mean", "variance"), MOMENTS)
-@pytest.mark.parametrize("positive", ["log", "log1p"])
+@pytest.mark.parametrize("positive", ["log", "centred", "log1p"])
 def test_positive_is_scipys_lognormal(mean, variance, positive):
     heads, fitted = one_column(*POSITIVE, positive)
     offset = float(positive == "log1p")
     logarithms = np.log(POSITIVE[1] + offset)
-    centre, scale = offset * logarithms.mean(), logarithms.std()
+    centre, scale = (positive != "log") * logarithms.mean(), logarithms.std()
     law = scipy.stats.lognorm(scale * math.sqrt(variance), scale=math.exp(centre + scale * mean), loc=-offset)
     found = log_density(heads, fitted, eta_of(mean, variance), POSITIVE[1])
     assert found.numpy() == pytest.approx(law.logpdf(POSITIVE[1]), rel=1e-9)
@@ -83,7 +83,9 @@ def test_categories_are_a_softmax(column, logits):
 
 
 @pytest.mark.parametrize(("mean", "variance"), MOMENTS[:3])
-@pytest.mark.parametrize(("column", "positive"), [(REAL, "log"), (POSITIVE, "log"), (POSITIVE, "log1p")])
+@pytest.mark.parametrize(
+    ("column", "positive"), [(REAL, "log"), (POSITIVE, "log"), (POSITIVE, "centred"), (POSITIVE, "log1p")]
+)
 def test_densities_integrate_to_one(mean, variance, column, positive):
     heads, fitted = one_column(*column, positive)
     u = np.linspace(mean - 12 * math.sqrt(variance), mean + 12 * math.sqrt(variance), 20_001)
@@ -351,7 +353,7 @@ def certain(heads, fitted, raw, precision=1e10):
     return eta
 
 
-@pytest.mark.parametrize("positive", ["log", "log1p"])
+@pytest.mark.parametrize("positive", ["log", "centred", "log1p"])
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 def test_guesses_stand_in_the_order_of_the_schema(positive, seed):
     order = list(range(len(SCHEMA))) if seed is None else np.random.default_rng(seed).permutation(len(SCHEMA))
@@ -371,7 +373,9 @@ def test_guesses_stand_in_the_order_of_the_schema(positive, seed):
 
 
 @pytest.mark.parametrize(("mean", "variance"), MOMENTS[:3])
-@pytest.mark.parametrize(("column", "positive"), [(REAL, "log"), (POSITIVE, "log"), (POSITIVE, "log1p")])
+@pytest.mark.parametrize(
+    ("column", "positive"), [(REAL, "log"), (POSITIVE, "log"), (POSITIVE, "centred"), (POSITIVE, "log1p")]
+)
 def test_the_mode_has_the_highest_density_and_the_mean_is_the_integral(mean, variance, column, positive):
     heads, fitted = one_column(*column, positive)
     eta = eta_of(mean, variance)
@@ -456,7 +460,7 @@ def test_draws_belong_to_the_generator():
 def test_limits_are_kept_and_change_nothing_within():
     raw = table(40, missing=0.0)
     limits = torch.tensor(np.quantile(raw.values, [0.2, 0.8], axis=0))
-    free, fitted = likelihood(raw=raw)
+    free, _ = likelihood(raw=raw)
     limited, _ = likelihood(raw=raw, limits=limits)
     eta = free.constrain(raw_parameters(free, 1, 200))
     numbers = [d for d, c in enumerate(SCHEMA) if c.kind.numeric]
@@ -535,5 +539,10 @@ def test_zeros_that_were_raised_come_back_as_zeros(offset):
     heads, fitted = one_column(Column("x", "positive", zero_offset=offset), values)
     raw = RawTable(np.array(values)[:, None], np.ones((5, 1), dtype=bool))
     eta = certain(heads, fitted, raw, 1e14)
-    for found in (heads.point(eta), heads.point(eta, "mean"), heads.decide(heads.expectation(eta)), heads.sample(eta)):
+    for found in (
+        heads.point(eta),
+        heads.point(eta, "mean"),
+        heads.decide(heads.expectation(eta)),
+        heads.sample(eta),
+    ):
         assert found[0, :, 0].tolist() == pytest.approx(values, rel=1e-4, abs=0)

@@ -250,9 +250,10 @@ def test_hivaes_heads_see_what_they_should():
     for p in range(columns):
         at_y, at_s = torch.autograd.grad(natural[..., p].sum(), [y, s], retain_graph=True, allow_unused=True)
         column = SCHEMA.columns[model.likelihood.order[model.likelihood.heads[p]]]
-        first_category = column.kind == "categorical" and p == (
-            model.likelihood.heads == model.likelihood.heads[p]
-        ).nonzero().min()
+        first_category = (
+            column.kind == "categorical"
+            and p == (model.likelihood.heads == model.likelihood.heads[p]).nonzero().min()
+        )
         second = column.kind in ("real", "positive") and p >= len(model.likelihood.positive)
         owners = (at_y.flatten() != 0).nonzero().flatten() // model.n_y
         if first_category or second:
@@ -292,9 +293,10 @@ def test_hivaes_natural_parameters_by_hand():
 def test_statistics_carried_back_are_the_likelihood_of_normalised_numbers(seed):
     model, _, targets, mask = fitted_model("hivae", [seed])
     model.train()
-    targets, mask = targets.unsqueeze(0), mask.unsqueeze(0)
-    mean, deviation = model.statistics(targets, mask)
     n = len(model.likelihood.positive)
+    targets, mask = targets.unsqueeze(0).clone(), mask.unsqueeze(0)
+    targets[..., :n] = 2 + torch.linspace(0.5, 4, n) * targets[..., :n]  # a batch unlike the training data
+    mean, deviation = model.statistics(targets, mask)
     for i in range(n):
         seen = targets[0, mask[0, :, i] == 1, i]
         assert mean[0, 0, i].item() == pytest.approx(seen.mean().item())

@@ -2,7 +2,8 @@
 
 from . import datasets
 from ._batch import Batch
-from ._frame import build, fill
+from ._form import Form
+from ._frame import build, fill, forms_of
 from ._missing import at_random, completely_at_random, depending_on_values, hide
 from ._preprocessing import Preprocessing
 from ._raw import RawTable
@@ -10,6 +11,7 @@ from ._table import read
 
 __all__ = [
     "Batch",
+    "Form",
     "Preprocessing",
     "RawTable",
     "at_random",
@@ -18,6 +20,7 @@ __all__ = [
     "datasets",
     "depending_on_values",
     "fill",
+    "forms_of",
     "hide",
     "read",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -10,14 +12,14 @@ from numpy.typing import NDArray
 
 from ..schema import Schema
 from ..schema._cells import columns_of, n_rows
-from ._form import form_of, values_for
+from ._form import Form, form_of, values_for
 from ._table import checked_columns
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def fill(frame: Any, schema: Schema, values: Array, missing: Mask) -> Any:
+def fill(frame: Any, schema: Schema, values: Array, missing: Mask, forms: Mapping[str, Form] | None = None) -> Any:
     """Fill cells of a frame.
 
     The result is a frame of the same kind with the same columns, types and index. Cells that are not filled are
@@ -28,6 +30,7 @@ def fill(frame: Any, schema: Schema, values: Array, missing: Mask) -> Any:
         schema: Its columns.
         values: Raw values in the order of the schema, ``[N, D]``, as in a `RawTable`.
         missing: Which cells to fill, ``[N, D]``.
+        forms: From `forms_of` a larger frame, so that what a row gets does not depend on its neighbours.
     """
     columns = checked_columns(frame, schema)
     shape = (n_rows(frame), len(schema))
@@ -39,11 +42,11 @@ def fill(frame: Any, schema: Schema, values: Array, missing: Mask) -> Any:
         if rows.size:
             native = columns[column.name]
             numbers = _finite(np.asarray(values, dtype=np.float64)[rows, d], column.name)
-            filled[column.name] = _put(native, rows, values_for(column, numbers, form_of(native)))
+            filled[column.name] = _put(native, rows, values_for(column, numbers, _form(native, column.name, forms)))
     return _replace(frame, filled)
 
 
-def build(schema: Schema, values: Array, like: Any) -> Any:
+def build(schema: Schema, values: Array, like: Any, forms: Mapping[str, Form] | None = None) -> Any:
     """A new frame from raw values.
 
     Args:
@@ -51,14 +54,31 @@ def build(schema: Schema, values: Array, like: Any) -> Any:
         values: Raw values in the order of the schema, ``[N, D]``, as in a `RawTable`.
         like: A frame, perhaps without rows, whose kind, columns and types the result takes over. Columns that the
             schema ignores are left out.
+        forms: From `forms_of` a frame with rows, because one without does not tell what its objects and times are.
     """
     templates = {name: c for name, c in checked_columns(like, schema).items() if name in schema}
     _check("values", values, (len(values), len(schema)))
     made = {}
     for name, native in templates.items():
         numbers = _finite(np.asarray(values, dtype=np.float64)[:, schema.names.index(name)], name)
-        made[name] = _make(values_for(schema[name], numbers, form_of(native)), native)
+        made[name] = _make(values_for(schema[name], numbers, _form(native, name, forms)), native)
     return _assemble(made, like)
+
+
+def forms_of(frame: Any, schema: Schema) -> dict[str, Form]:
+    """What the values of every column of the schema look like."""
+    columns = checked_columns(frame, schema)
+    return {name: form_of(columns[name]) for name in schema.names}
+
+
+def _form(native: Any, name: str, forms: Mapping[str, Form] | None) -> Form:
+    """The form of a column: its type says most; what only its values say is taken from the known forms."""
+    form = form_of(native)
+    if forms is None:
+        return form
+    if form.sort == "other" or str(getattr(native, "dtype", "")) == "object":
+        return forms[name]
+    return replace(form, whole_days=forms[name].whole_days)
 
 
 def _make(values: list[Any], like: Any) -> Any:
@@ -84,6 +104,9 @@ def _as_array(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _put(column: Any, rows: NDArray[np.intp], values: list[Any]) -> Any:
     """The column with some rows replaced."""
+    if hasattr(getattr(column, "dtype", None), "categories") and nw.dependencies.is_pandas_series(column):
+        # a frame of few rows may declare fewer categories than there are
+        column = column.cat.add_categories([v for v in dict.fromkeys(values) if v not in column.cat.categories])
     made = _make(values, column)
     if isinstance(column, np.ndarray):
         result = column.copy()

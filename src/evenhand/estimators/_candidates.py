@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 
 from ..impartial import (
     IMTLG,
@@ -17,6 +20,9 @@ from ..impartial import (
     Sum,
     UPGrad,
 )
+
+NUMBER = int | float | np.integer | np.floating
+"""What counts as a number where users give one."""
 
 # The one dictionary from names to methods: estimators are where strings end.
 _SINGLE: dict[str, Callable[[], Method]] = {
@@ -56,7 +62,7 @@ def method_of(name: str | Method) -> Method:
     steps = [part.strip() for part in name.split(">>")] if isinstance(name, str) else []
     if not steps or any(step not in _SINGLE for step in steps):
         raise ValueError(
-            f"method should be 'auto', a method of evenhand.impartial, or one of {', '.join(_SINGLE)}, or a chain such "
+            f"method should be 'auto', a method of evenhand.impartial, one of {', '.join(_SINGLE)}, or a chain such "
             f"as 'imtlg>>pcgrad'. Found {name!r}."
         )
     method: Method = _SINGLE[steps[0]]()
@@ -72,15 +78,19 @@ def candidates(
     if isinstance(method, str) and method == "auto":
         methods: Sequence[str | Method] = CANDIDATES
     else:
-        methods = [method] if isinstance(method, str | Method) else list(method)
-    weights: Sequence[float]
-    if isinstance(kl_weight, str):
-        if kl_weight != "auto":
-            raise ValueError(f"kl_weight should be a number >= 0, a list of them, or 'auto'. Found {kl_weight!r}.")
-        weights = KL_WEIGHTS
-    else:
-        weights = [float(kl_weight)] if isinstance(kl_weight, int | float) else [float(w) for w in kl_weight]
-    if not methods or not weights or any(not 0 <= w < float("inf") for w in weights):
-        raise ValueError(f"kl_weight should be a number >= 0, a list of them, or 'auto'. Found {kl_weight!r}.")
+        methods = list(method) if isinstance(method, list | tuple) else [method]  # type: ignore[list-item]
+    if not methods:
+        raise ValueError(f"method should not be an empty list. Found {method!r}.")
     names = [m if isinstance(m, str) else repr(m) for m in methods]
+    weights = _kl_weights(kl_weight)
     return [(n, method_of(m), w) for n, m in zip(names, methods, strict=True) for w in weights]
+
+
+def _kl_weights(kl_weight: str | float | Sequence[float]) -> Sequence[float]:
+    if isinstance(kl_weight, str) and kl_weight == "auto":
+        return KL_WEIGHTS
+    several = isinstance(kl_weight, list | tuple | np.ndarray)
+    weights: list[Any] = list(kl_weight) if several else [kl_weight]  # type: ignore[arg-type]
+    if not weights or not all(isinstance(w, NUMBER) and 0 <= w < float("inf") for w in weights):
+        raise ValueError(f"kl_weight should be a number >= 0, a list of them, or 'auto'. Found {kl_weight!r}.")
+    return [float(w) for w in weights]

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
+
+from ..data import RawTable, read
+from ..schema import Column, Schema
 
 
 def tidy(X: Any) -> Any:
     """A frame as it is; anything else as a two-dimensional array."""
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise TypeError("X should be a DataFrame. Found a lazy one: call collect() first.")
+    if isinstance(X, Mapping) and not issparse(X):  # scipy has a sparse matrix that is a dict
+        raise TypeError(f"X should be a DataFrame or an array. Found a {type(X).__name__}: make a DataFrame of it.")
     if nw.dependencies.is_into_dataframe(X):
-        if hasattr(X, "collect") and not hasattr(X, "shape"):
-            raise TypeError("X should be a DataFrame. Found a lazy one: call collect() first.")
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(
                 f"X should have rows and columns. Found 0 sample(s) or 0 feature(s) (shape={tuple(X.shape)}) while a "
                 "minimum of 1 is required."
             )
         return X
+    if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
+        X = np.asarray(X, dtype=object)  # numpy would turn the numbers beside texts into texts
     # numbers stay numbers; objects and texts are looked at column by column later
     return check_array(X, dtype=None, ensure_all_finite=False, estimator="TabularVAE")
 
@@ -32,6 +43,35 @@ def remember_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     elif reset:
         estimator.feature_names_in_ = np.asarray(nw.from_native(X, eager_only=True).columns, dtype=object)
         estimator.n_features_in_ = X.shape[1]
+
+
+def as_wanted(estimator: Any, frame: Any) -> Any:
+    """The library that `set_output` asks for: scikit-learn would send columns of different types through one array."""
+    wanted = _get_output_config("transform", estimator)["dense"]
+    if wanted == "default" or isinstance(frame, np.ndarray) or _is_pandas(frame):
+        return frame
+    columns = nw.from_native(frame, eager_only=True)
+    return columns.to_pandas() if wanted == "pandas" else columns.to_polars()
+
+
+def n_rows(X: Any) -> int:
+    """The number of rows of what `tidy` gives."""
+    return int(X.shape[0])
+
+
+def read_given(wanted: Any, column: Column, n: int) -> RawTable:
+    """One value, or n of them, as a table of one column."""
+    cells = [wanted] * n if np.ndim(wanted) == 0 else list(wanted)
+    if len(cells) != n:
+        raise ValueError(f"given[{column.name!r}] should have one value, or {n}. Found {len(cells)}.")
+    native = np.empty((n, 1), dtype=object)
+    native[:, 0] = cells
+    if all(isinstance(cell, np.datetime64 | np.timedelta64) for cell in cells):
+        native = np.array(cells).reshape(n, 1)
+    try:
+        return read(native, Schema((replace(column, name="x0"),)))
+    except ValueError as error:
+        raise ValueError(f"given[{column.name!r}] should fit its column. {error}") from error
 
 
 def _is_pandas(X: Any) -> bool:

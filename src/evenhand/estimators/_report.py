@@ -48,8 +48,8 @@ class Report:
     def sentences(self) -> list[str]:
         """The report in words."""
         found = [
-            f"Chosen: method {self.method!r} with KL weight {self.kl_weight:g}; a row leaves {self.rate:.1f} nats in the "
-            f"latent variables."
+            f"Chosen: method {self.method!r} with KL weight {self.kl_weight:g}; a row leaves {self.rate:.1f} nats in "
+            "the latent variables."
         ]
         plain = [s for s in self.selection if s["method"] in ("sum", "Sum()") and "error" in s]
         if plain and self.method not in ("sum", "Sum()"):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..training import Best, Stack
 
-RUNGS = ((0.06, 0.4), (0.14, 0.4), (0.35, 0.4))
+RUNGS = ((0.04, 0.3), (0.12, 0.35), (0.3, 0.4))
 """After which share of the training, which share of the candidates goes on."""
 
 CHECKS = 40  # validations in a training
@@ -53,6 +53,10 @@ class Search:
             self.interrupted = True
         if not torch.isfinite(self._best.scores).any():
             self._check()  # interrupted before the first validation: what is there is the best there is
+        if not torch.isfinite(self._best.scores).any():
+            raise FloatingPointError(
+                "Training diverged: no validation gave a number. Look for extreme values in the table, or lower lr."
+            )
         self._record()
         winner = int(self._best.scores.argmin())
         label = self.labels[self._alive[winner]]
@@ -95,6 +99,7 @@ class Search:
         protected = [r for r in order if self._alive[r] in self.always]
         kept += [r for r in protected[:1] if r not in kept]
         self._keep(sorted(kept))
+        self._best.forget()  # fewer candidates are looked at more closely
 
     def _keep(self, replicas: list[int]) -> None:
         self._alive = [self._alive[r] for r in replicas]

@@ -1,10 +1,11 @@
-"""A fitted estimator as one file: numbers in safetensors, everything else as JSON inside of it. Nothing is unpickled."""
+"""A fitted estimator as one file: numbers in safetensors, the rest as JSON inside of it. Nothing is unpickled."""
 
 from __future__ import annotations
 
 import base64
 import io
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from ..data import Preprocessing
+from ..data import Form, Preprocessing
 from ..evaluation import LatentMixture
-from ..impartial import Method
-from ..schema import Schema
+from ..likelihoods import TableLikelihood
+from ..models import HIVAE, VAE
+from ..schema import Column, Schema
 
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
@@ -30,6 +32,7 @@ def save(estimator: TabularVAE, path: Path) -> None:
     """Write everything that the estimator's methods need; an existing file is replaced only by a whole one."""
     tensors = {f"network.{k}": v.contiguous() for k, v in estimator.network_.state_dict().items()}
     tensors["latent"] = torch.tensor(estimator._latent_codes)
+    tensors["quantiles"] = torch.tensor(estimator._quantiles)
     if estimator._mixture is not None:
         tensors |= {f"mixture.{k}": torch.tensor(v) for k, v in estimator._mixture.state().items()}
     about = {
@@ -39,15 +42,21 @@ def save(estimator: TabularVAE, path: Path) -> None:
         "schema": estimator.schema_.to_toml(),
         "preprocessing": estimator.preprocessing_.to_dict(),
         "limits": estimator.limits_.tolist(),
+        "trivial": estimator.trivial_.tolist(),
+        "shrinkage": estimator.shrinkage_.tolist(),
         "seed": estimator._seed,
         "fitted": {name: getattr(estimator, name) for name in PLAIN},
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": _names(estimator),
         "template": _describe_template(estimator._template),
+        "forms": {name: asdict(form) for name, form in estimator._forms.items()},
     }
     partial = path.with_name(path.name + ".partial")
-    save_file(tensors, partial, metadata={"evenhand": json.dumps(about)})
-    partial.replace(path)
+    try:
+        save_file(tensors, partial, metadata={"evenhand": json.dumps(about)})
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def load(cls: type[TabularVAE], path: Path) -> TabularVAE:
@@ -58,14 +67,17 @@ def load(cls: type[TabularVAE], path: Path) -> TabularVAE:
         with safe_open(path, framework="pt") as file:
             about = json.loads((file.metadata() or {}).get("evenhand", "null"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, json.JSONDecodeError) as error:
+    except (SafetensorError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} should be a whole file that save() wrote. It is damaged: {error}") from error
     _check(about, path, cls)
-    return _restore(cls, about, tensors)
+    try:
+        return _restore(cls, about, tensors)
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError, ImportError) as error:
+        raise ValueError(f"{path} should hold what save() wrote. Its parts do not fit: {error}") from error
 
 
 def _check(about: Any, path: Path, cls: type) -> None:
-    if not isinstance(about, dict) or "format" not in about:
+    if not isinstance(about, dict) or not isinstance(about.get("format"), int) or "class" not in about:
         raise ValueError(f"{path} should be a file that save() of {cls.__name__} wrote. Found something else.")
     if about["format"] > FORMAT:
         raise ValueError(
@@ -85,6 +97,7 @@ def _restore(cls: type[TabularVAE], about: dict[str, Any], tensors: dict[str, to
     estimator.schema_ = schema
     estimator.preprocessing_ = Preprocessing.from_dict(about["preprocessing"])
     estimator.limits_ = np.array(about["limits"])
+    estimator.trivial_, estimator.shrinkage_ = np.array(about["trivial"]), np.array(about["shrinkage"])
     estimator._seed = about["seed"]
     for name in PLAIN:
         setattr(estimator, name, about["fitted"][name])
@@ -92,30 +105,66 @@ def _restore(cls: type[TabularVAE], about: dict[str, Any], tensors: dict[str, to
     if about["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     estimator._template = _make_template(about["template"])
+    estimator._forms = {name: Form(**form) for name, form in about["forms"].items()}
     estimator._latent_codes = tensors["latent"].numpy()
+    estimator._quantiles, estimator._model_quantiles = tensors["quantiles"].numpy(), {}
     mixture = {k.removeprefix("mixture."): v.numpy() for k, v in tensors.items() if k.startswith("mixture.")}
     estimator._mixture = LatentMixture.from_state(mixture) if mixture else None
     weights = {k.removeprefix("network."): v for k, v in tensors.items() if k.startswith("network.")}
-    first = weights["component.weight" if estimator.model == "hivae" else "normalise.mean"]
-    network = estimator._network(first.shape[-1], [0])
-    network.load_state_dict(weights, assign=True)  # in the precision that they were saved in
-    estimator.network_ = network.eval()
+    estimator.network_ = _network(estimator._likelihood(), weights)
+    _check_finite(estimator)
     return estimator
+
+
+def _network(likelihood: TableLikelihood, weights: dict[str, torch.Tensor]) -> VAE | HIVAE:
+    """A network as large as its weights say, in the precision that they were saved in."""
+    network: VAE | HIVAE
+    if "component.weight" in weights:
+        n_inputs, n_latent = weights["component.weight"].shape[-1], weights["mean.weight"].shape[1]
+        network = HIVAE(n_inputs, likelihood, seeds=[0], n_latent=n_latent)
+        network.own = network.own.to(weights["component.weight"])
+    else:
+        _, twice_n_latent, n_hidden = weights["posterior.weight"].shape
+        network = VAE(
+            weights["normalise.mean"].shape[-1],
+            likelihood,
+            seeds=[0],
+            n_latent=twice_n_latent // 2,
+            n_hidden=n_hidden,
+            n_layers=sum(k.startswith("encoder.") and k.endswith(".weight") for k in weights),
+        )
+    network.load_state_dict(weights, assign=True)
+    return network.eval()
+
+
+def _check_finite(estimator: TabularVAE) -> None:
+    known = [estimator.limits_, estimator._latent_codes]
+    known += [getattr(estimator.preprocessing_, name).numpy() for name in ("centre", "scale", "shift", "offset")]
+    known += [tensor.numpy() for tensor in estimator.network_.state_dict().values()]
+    if not all(np.isfinite(numbers).all() for numbers in known):
+        raise ValueError("some numbers are not finite")
 
 
 def _plain(name: str, value: Any, estimator: TabularVAE) -> Any:
     """A constructor's argument as JSON can hold it."""
-    if isinstance(value, Schema):
-        return value.to_toml()
-    if isinstance(value, Method) or name == "method":
+    if name == "schema":
+        return value.to_toml() if isinstance(value, Schema) else _plain_overrides(value)
+    if name == "method":
         several = isinstance(value, list | tuple)
         strings = isinstance(value, str) or (several and all(isinstance(v, str) for v in value))
         return value if strings else estimator.method_  # an object has no name: what was chosen has
-    if isinstance(value, np.integer | np.floating):
-        return value.item()
-    if isinstance(value, np.random.RandomState):
+    if name == "device":
+        return str(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return None if isinstance(value, np.random.RandomState) else value
+
+
+def _plain_overrides(overrides: Any) -> Any:
+    if overrides is None:
         return None
-    return dict(value) if name == "schema" and value is not None else value
+    fields = ("kind", "categories", "zero_offset", "unit", "reason")
+    return {k: {f: getattr(v, f) for f in fields} if isinstance(v, Column) else v for k, v in overrides.items()}
 
 
 def _names(estimator: TabularVAE) -> list[str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from ..data import Preprocessing, RawTable, build, completely_at_random, fill, read
+from ..data import Preprocessing, RawTable, build, completely_at_random, fill, forms_of, read
 from ..evaluation import (
     LatentMixture,
     column_errors,
@@ -32,15 +33,16 @@ from ..likelihoods import TableLikelihood
 from ..models import HIVAE, VAE, Latent
 from ..schema import Schema
 from ..training import Rows, Run, Stack
-from ._candidates import candidates
-from ._input import remember_columns, tidy
+from ._candidates import NUMBER, candidates
+from ._input import as_wanted, n_rows, read_given, remember_columns, tidy
+from ._marginals import match, quantiles
 from ._progress import progress
 from ._report import Report, gradient_shares
 from ._search import Search
 
 Array = NDArray[Any]
 STEPS = 8_000  # of a training, if max_epochs does not say otherwise
-VALIDATION_ROWS = 4_000
+VALIDATION_ROWS, VALIDATION_WORK = 20_000, 400_000
 LATENT_ROWS = 20_000
 
 
@@ -110,6 +112,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         Validations during training.
     rate_ : float
         KL(q || p) of held-out rows in nats.
+    trivial_, shrinkage_ : arrays
+        The mean or mode of every column, and how far imputations go from there towards the model: 1 all the way.
     n_features_in_, feature_names_in_
 
     Examples
@@ -189,13 +193,24 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        before = self.__dict__.copy()
+        try:
+            self._fit(X)
+        except BaseException:
+            self.__dict__ = before  # a fit that fails leaves the model of an earlier one as it was
+            raise
+        return self
+
+    def _fit(self, X: Any) -> None:
         self._check_parameters()
         X = tidy(X)
+        if n_rows(X) < 2:
+            raise ValueError(f"X should have at least 2 rows to learn from. Found n_samples={n_rows(X)}.")
         remember_columns(self, X, reset=True)
         self.schema_ = self._find_schema(X)
         table = read(X, self.schema_)
         self._check_table(table)
-        self._template = X[:0]
+        self._template, self._forms = X[:0], forms_of(X, self.schema_)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         torch_device = self._device()
         held_out, train = self._split(len(table))
@@ -206,9 +221,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
             search.tick = bar
             label = search.run()
         if search.interrupted:
-            warnings.warn("Interrupted: the best model so far is kept.", stacklevel=2)
+            warnings.warn("Interrupted: the best model so far is kept.", stacklevel=3)
         self._finish(search, label, table, rows, train, held_out)
-        return self
 
     def _check_parameters(self) -> None:
         choices = {
@@ -225,18 +239,24 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         least = {"n_hidden": 1, "n_layers": 1, "n_samples": 1, "batch_size": 1, "patience": 1, "n_draws": 1}
         for name, smallest in {**least, "kl_warm_up": 0}.items():
             value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < smallest:
+            if not _is_integer(value) or value < smallest:
                 raise ValueError(f"{name} should be an integer >= {smallest}. Found {value!r}.")
         for name in ("n_latent", "max_epochs"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+            if value is not None and (not _is_integer(value) or value < 1):
                 raise ValueError(f"{name} should be an integer >= 1 or None. Found {value!r}.")
-        if not 0 < self.lr < 1:
-            raise ValueError(f"lr should be a number between 0 and 1. Found {self.lr!r}.")
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction should be between 0 and 1. Found {self.validation_fraction!r}.")
-        if self.hide != "auto" and not (isinstance(self.hide, int | float) and 0 <= self.hide <= 0.5):
+        for name in ("lr", "validation_fraction"):
+            value = getattr(self, name)
+            if not (isinstance(value, NUMBER) and 0 < value < 1):
+                raise ValueError(f"{name} should be a number between 0 and 1. Found {value!r}.")
+        if self.hide != "auto" and not (isinstance(self.hide, NUMBER) and 0 <= self.hide <= 0.5):
             raise ValueError(f"hide should be 'auto' or a number between 0 and 0.5. Found {self.hide!r}.")
+        for name in ("resample", "verbose"):
+            if getattr(self, name) not in (True, False, "auto"):
+                raise ValueError(f"{name} should be True, False or 'auto'. Found {getattr(self, name)!r}.")
+        if not isinstance(self.schema, Schema | Mapping | None):
+            raise ValueError(f"schema should be a Schema, a mapping or None. Found {self.schema!r}.")
+        candidates(self.method, self.kl_weight)
 
     def _find_schema(self, X: Any) -> Schema:
         if isinstance(self.schema, Schema):
@@ -244,8 +264,6 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         return Schema.infer(X, dict(self.schema or {}), unsupported=self.unsupported)
 
     def _check_table(self, table: RawTable) -> None:
-        if len(table) < 2:
-            raise ValueError(f"X should have at least 2 rows to learn from. Found n_samples={len(table)}.")
         if not len(self.schema_):
             raise ValueError(f"X should have a column to learn from. All are ignored: {dict(self.schema_.ignored)}.")
         empty = [c.name for d, c in enumerate(self.schema_) if not table.observed[:, d].any()]
@@ -254,7 +272,12 @@ class TabularVAE(TransformerMixin, BaseEstimator):
 
     def _device(self) -> torch.device:
         if self.device != "auto":
-            return torch.device(self.device)
+            try:
+                return torch.empty(0, device=self.device).device
+            except (RuntimeError, TypeError, AssertionError) as error:
+                raise ValueError(
+                    f"device should be 'auto' or a device that is there. Found {self.device!r}."
+                ) from error
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def _split(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -270,7 +293,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.preprocessing_ = Preprocessing.fit(seen, self.schema_, seed=self._seed, positive=rule)
         known = np.where(table.observed, table.values, np.nan)
         self.limits_ = np.stack([np.nanmin(known, 0), np.nanmax(known, 0)])
-        self._trivial = trivial_guess(torch.tensor(seen.values), torch.tensor(seen.observed), self.schema_)
+        trivial = trivial_guess(torch.tensor(seen.values), torch.tensor(seen.observed), self.schema_)
+        self.trivial_ = trivial.numpy()
 
     def _likelihood(self) -> TableLikelihood:
         return TableLikelihood(
@@ -311,6 +335,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
                 f"kl_warm_up should be at most the {epochs} epochs of training. Found {self.kl_warm_up}."
             )
         network = self._network(rows.n_inputs, [run.seed for run in runs])
+        if isinstance(network, VAE) and network.head.bias is not None:
+            # heads start from the marginal distributions, and not from zero as in the paper: fewer steps are wasted
+            _, targets, mask = rows.split(rows.record[torch.tensor(train, device=rows.record.device)])
+            marginal = network.likelihood.to(rows.record.device).marginal(targets, mask)
+            network.head.bias.data = marginal.cpu().expand_as(network.head.bias).clone()
         stack = Stack(
             network,
             runs,
@@ -331,7 +360,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
             stack,
             steps,
             score=lambda: self._hidden_errors(stack.model, rows).nan_to_num(nan=torch.inf).mean(-1),
-            rate=lambda: rates_and_bounds(stack.model, rows, self._held_out[: len(held_out)])[0].mean(-1),
+            rate=lambda: self._rates(stack.model, rows, self._held_out[: len(held_out)])[0].mean(-1),
             labels=labels,
             always=[i for i, (name, _, _) in enumerate(tried) if name in ("sum", "Sum()")],
             patience=self.patience,
@@ -340,9 +369,13 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     def _hold_out(self, table: RawTable, held_out: NDArray[np.intp], device: torch.device) -> None:
         """Held-out rows, each several times with other cells hidden."""
         rows = held_out[:VALIDATION_ROWS]
-        times = int(np.clip(VALIDATION_ROWS // len(rows), 1, 10))
+        times = int(np.clip(VALIDATION_ROWS // len(rows), 1, 20))
         rows = np.tile(rows, times)
-        hidden = completely_at_random((len(rows), len(self.schema_)), min(self.hide_ or 0.2, 0.5), seed=self._seed)
+        if len(self.schema_) > 1:
+            rate = min(self.hide_ or 0.2, 0.5)
+            hidden = completely_at_random((len(rows), len(self.schema_)), rate, seed=self._seed)
+        else:  # no other column to guess from: how well a cell comes back must do
+            hidden = np.ones((len(rows), 1), dtype=bool)
         truth = np.where(table.observed, table.values, np.nan)[rows]
         self._held_out = torch.tensor(rows, device=device)
         self._hidden = torch.tensor(hidden, device=device)
@@ -352,14 +385,18 @@ class TabularVAE(TransformerMixin, BaseEstimator):
 
     def _hidden_errors(self, model: VAE | HIVAE, rows: Rows, **options: Any) -> Tensor:
         """The paper's error of every column on hidden cells of held-out rows, ``[R, D]``; NaN if none was hidden."""
-        visible = ~self._hidden[:, model.likelihood.order]
-        guess = expectations(model, rows, self._held_out, visible, **{"n_samples": 0, **options})
+        # many candidates are told apart by fewer cells than the last few
+        n = max(4_000, VALIDATION_WORK // len(next(model.parameters())))
+        visible = ~self._hidden[:n, model.likelihood.order] if len(self.schema_) > 1 else None
+        guess = expectations(model, rows, self._held_out[:n], visible, **{"n_samples": 0, **options})
         return self._errors(model.likelihood.decide(guess))
 
     def _errors(self, guess: Tensor) -> Tensor:
-        errors = column_errors(self._truth, guess, self._hidden, self.schema_, ranges=self._ranges)
+        n = guess.shape[-2]
+        truth, hidden = self._truth[:n], self._hidden[:n]
+        errors = column_errors(truth, guess, hidden, self.schema_, ranges=self._ranges)
         # a column that no held-out row has says nothing; a NaN of the model counts as infinite already
-        unseen = ~(self._hidden & torch.isfinite(self._truth)).any(0)
+        unseen = ~(hidden & torch.isfinite(truth)).any(0)
         return torch.where(unseen, 0.0, errors)
 
     def _finish(
@@ -378,21 +415,26 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.history_ = search.history
         self.n_steps_ = int(search.stack.steps)
         self._decide_resampling(model, rows)
+        self._decide_shrinkage(model, rows)
         index = self._held_out[: len(held_out)]
-        generator = torch.Generator(rows.record.device).manual_seed(self._seed)
-        rate, _, by_column = rates_and_bounds(model, rows, index, generator=generator)
+        rate, _, by_column = self._rates(model, rows, index)
         self.rate_ = float(rate.mean())
         self._describe(model, rows, index, by_column[0])
         some = torch.tensor(train[:LATENT_ROWS], device=rows.record.device)
-        latent = encode(model, rows, some, generator=generator)[0]
+        latent = encode(model, rows, some, generator=self._generator(device=some.device))[0]
         self._latent_codes = latent.cpu().numpy()
         self._mixture: LatentMixture | None = None
+        self._quantiles = quantiles(table.values[train], table.observed[train])
+        self._model_quantiles: dict[str, NDArray[np.float64]] = {}
         self.network_ = model.cpu().eval()
         del self._held_out, self._hidden, self._truth, self._ranges
 
+    def _rates(self, model: VAE | HIVAE, rows: Rows, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return rates_and_bounds(model, rows, index, generator=self._generator(device=index.device))
+
     def _check_learnt(self, model: VAE | HIVAE, rows: Rows) -> None:
         """Name the columns whose likelihood is not a number."""
-        by_column = rates_and_bounds(model, rows, self._held_out[:100])[2][0]
+        by_column = self._rates(model, rows, self._held_out[:100])[2][0]
         broken = [model.likelihood.names[d] for d in torch.nonzero(~by_column.isfinite()).flatten().tolist()]
         if broken or not all(bool(p.isfinite().all()) for p in model.parameters()):
             raise FloatingPointError(
@@ -406,14 +448,34 @@ class TabularVAE(TransformerMixin, BaseEstimator):
             return
         errors = []
         for weighted in (False, True):
-            generator = torch.Generator(rows.record.device).manual_seed(self._seed)
+            generator = self._generator(device=rows.record.device)
             found = self._hidden_errors(model, rows, n_samples=self.n_draws, weighted=weighted, generator=generator)
             errors.append(float(found.mean()))
         self.resample_ = errors[1] < errors[0]
 
+    def _decide_shrinkage(self, model: VAE | HIVAE, rows: Rows) -> None:
+        """How far a guess goes from the mean or mode towards the model, by hidden cells: no column gets worse by it.
+
+        For numbers it is the least-squares factor, between 0 and 1; for categories it is 1, or 0 where the mode is
+        right more often than the model.
+        """
+        visible = ~self._hidden[:, model.likelihood.order]
+        generator = torch.Generator(rows.record.device).manual_seed(self._seed)
+        options: dict[str, Any] = {"n_samples": self.n_draws, "weighted": self.resample_, "generator": generator}
+        guess = model.likelihood.decide(expectations(model, rows, self._held_out, visible, **options))[0]
+        trivial = torch.tensor(self.trivial_).to(guess)
+        scored = self._hidden & torch.isfinite(self._truth)
+        away = torch.where(scored, guess - trivial, 0.0)
+        wanted = torch.where(scored, self._truth - trivial, 0.0)
+        squares = away.square().sum(0)
+        factor = ((away * wanted).sum(0) / squares.clamp(min=1e-30)).clamp(0.0, 1.0)
+        better = self._errors(guess) <= self._errors(trivial.expand_as(guess))
+        numeric = torch.tensor([c.kind.numeric for c in self.schema_], device=guess.device)
+        self.shrinkage_ = torch.where(numeric, factor, better.to(factor)).cpu().numpy()
+
     def _describe(self, model: VAE | HIVAE, rows: Rows, index: Tensor, by_column: Tensor) -> None:
         errors = self._hidden_errors(model, rows)[0].tolist()
-        trivial = self._errors(self._trivial.to(self._truth).expand_as(self._truth)).tolist()
+        trivial = self._errors(torch.tensor(self.trivial_).to(self._truth).expand_as(self._truth)).tolist()
         shares = gradient_shares(model, rows, index[:512])
         likelihoods = by_column[model.likelihood.inverse].tolist()
         self.columns_ = [
@@ -442,9 +504,9 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     def _dtype(self) -> torch.dtype:
         return next(self.network_.parameters()).dtype
 
-    def _generator(self, random_state: Any = None) -> torch.Generator:
+    def _generator(self, random_state: Any = None, device: torch.device | str = "cpu") -> torch.Generator:
         seed = self._seed if random_state is None else int(check_random_state(random_state).randint(2**31 - 1))
-        return torch.Generator().manual_seed(seed)
+        return torch.Generator(device).manual_seed(seed)
 
     def transform(self, X: Any) -> Any:
         """Fill the holes of a table with the fitted model; observed cells stay as they are.
@@ -453,23 +515,24 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """
         X, table, rows, _ = self._known(X)
         missing = ~table.observed
-        if not missing.any():
-            return X
-        holes = torch.tensor(np.flatnonzero(missing.any(1)))
+        holes = np.flatnonzero(missing.any(1))
         values = table.values.copy()
-        values[holes.numpy()] = self._guess(rows, holes).numpy()
-        return fill(X, self.schema_, values, missing)
+        if len(holes):
+            values[holes] = self._guess(rows, torch.tensor(holes)).numpy()
+        return as_wanted(self, fill(X, self.schema_, values, missing, self._forms))
 
     def _guess(self, rows: Rows, index: Tensor) -> Tensor:
         options: dict[str, Any] = {"weighted": self.resample_, "generator": self._generator()}
         likelihood = self.network_.likelihood
         mean = expectations(self.network_, rows, index, n_samples=self.n_draws, **options)[0]
         guess = likelihood.decide(mean)
+        numeric = torch.tensor([c.kind.numeric for c in self.schema_])
         if self.aggregate == "median":
             many = draws(self.network_, rows, index, n_draws=max(self.n_draws, 50), **options)[0]
-            numeric = torch.tensor([c.kind.numeric for c in self.schema_])
             guess = torch.where(numeric, many.median(0).values, guess)
-        return guess
+        trivial, share = torch.tensor(self.trivial_), torch.tensor(self.shrinkage_)
+        blend = trivial + share * (guess - trivial)
+        return torch.where(numeric, blend, torch.where(share > 0, guess, trivial))
 
     def sample_posterior(self, X: Any, n: int = 5, random_state: Any = None) -> list[Any]:
         """Several imputations of a table, each a draw: for multiple imputation.
@@ -486,6 +549,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         -------
         list of tables like X, without holes
         """
+        _check_number("n", n)
         X, table, rows, index = self._known(X)
         many = draws(
             self.network_,
@@ -496,7 +560,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
             weighted=self.resample_,
             generator=self._generator(random_state),
         )[0]
-        return [fill(X, self.schema_, values.numpy(), ~table.observed) for values in many]
+        return [fill(X, self.schema_, values.numpy(), ~table.observed, self._forms) for values in many]
 
     def sample(
         self,
@@ -504,6 +568,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         *,
         given: Mapping[str, Any] | None = None,
         latent: Literal["mixture", "prior"] = "mixture",
+        match_marginals: bool = True,
         random_state: Any = None,
     ) -> Any:
         """New rows.
@@ -516,49 +581,54 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         latent : {"mixture", "prior"}
             Where latent variables come from: a mixture of 100 Gaussians fitted to those of the training rows, as
             in the paper, or the prior.
+        match_marginals : bool
+            Whether numbers are moved to the same quantiles of the training data, so that spikes and bounds of a
+            column appear; categories are drawn as the model has them.
         random_state : int, RandomState or None
             None for the same rows every time.
         """
         check_is_fitted(self)
-        if n < 1:
-            raise ValueError(f"n should be an integer >= 1. Found {n!r}.")
+        _check_number("n", n)
         if latent not in ("mixture", "prior"):
             raise ValueError(f"latent should be 'mixture' or 'prior'. Found {latent!r}.")
         generator = self._generator(random_state)
         if given:
             table = self._table_of(given, n)
             rows = self._encode(table, self._dtype)
-            drawn = draws(self.network_, rows, torch.arange(n), n_samples=200, weighted=True, generator=generator)[
-                0, 0
-            ]
-            values = np.where(table.observed, table.values, drawn.numpy())
+            options: dict[str, Any] = {"n_samples": 200, "weighted": True, "generator": generator}
+            values = draws(self.network_, rows, torch.arange(n), **options)[0, 0].numpy()
         else:
+            table = None
             values = self._decode(self._latents(n, latent, generator), generator)
-        return build(self.schema_, values, self._template)
+        if match_marginals:
+            values = self._matched(values, latent, generator)
+        if table is not None:
+            values = np.where(table.observed, table.values, values)
+        return build(self.schema_, values, self._template, self._forms)
+
+    def _matched(self, values: Array, latent: str, generator: torch.Generator) -> Array:
+        if latent not in self._model_quantiles:
+            own = torch.Generator().manual_seed(self._seed)
+            drawn = self._decode(self._latents(LATENT_ROWS, latent, own), own)
+            self._model_quantiles[latent] = quantiles(drawn, np.ones(drawn.shape, bool))
+        numeric = [d for d, column in enumerate(self.schema_) if column.kind.numeric]
+        rng = np.random.default_rng(int(torch.randint(2**31 - 1, (1,), generator=generator)))
+        model, data = self._model_quantiles[latent], self._quantiles
+        values = values.copy()
+        values[:, numeric] = match(values[:, numeric], model[:, numeric], data[:, numeric], rng)
+        return values
 
     def _table_of(self, given: Mapping[str, Any], n: int) -> RawTable:
+        """Rows with the given cells only; cells of sequences that are missing are not given."""
+        given = {str(name): wanted for name, wanted in given.items()}
         unknown = [name for name in given if name not in self.schema_.names]
         if unknown:
             raise ValueError(f"given should name columns of the table. Found {', '.join(map(repr, unknown))}.")
         values, observed = np.zeros((n, len(self.schema_))), np.zeros((n, len(self.schema_)), bool)
         for d, column in enumerate(self.schema_):
-            if column.name not in given:
-                continue
-            wanted = given[column.name]
-            single = np.ndim(wanted) == 0
-            cells = [wanted] * n if single else list(wanted)
-            if len(cells) != n:
-                raise ValueError(f"given[{column.name!r}] should have one value, or {n}. Found {len(cells)}.")
-            for i, cell in enumerate(cells):
-                if column.kind.nominal:
-                    if cell not in column.categories:
-                        raise ValueError(
-                            f"given[{column.name!r}] should be one of {list(column.categories)[:10]}. Found {cell!r}."
-                        )
-                    values[i, d] = column.categories.index(cell)
-                else:
-                    values[i, d] = float(cell)
-            observed[:, d] = True
+            if column.name in given:
+                table = read_given(given[column.name], column, n)
+                values[:, d], observed[:, d] = table.values[:, 0], table.observed[:, 0]
         return RawTable(values, observed)
 
     def _latents(self, n: int, latent: str, generator: torch.Generator) -> Latent:
@@ -592,6 +662,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
 
     def score_samples(self, X: Any, n_samples: int = 100) -> Array:
         """log p of the observed cells of every row, in the units of the data, by importance sampling."""
+        _check_number("n_samples", n_samples)
         _, table, rows, index = self._known(X)
         batch = self.preprocessing_.encode(table)
         base = self.network_.likelihood.base(batch.values, self.preprocessing_)
@@ -609,9 +680,9 @@ class TabularVAE(TransformerMixin, BaseEstimator):
 
     def reconstruct(self, X: Any) -> Any:
         """Every cell as the model sees it: the mode of every likelihood at the mode of q(z|x)."""
-        X, _, rows, index = self._known(X)
+        X, table, rows, index = self._known(X)
         values = reconstruct(self.network_, rows, index)[0].numpy()
-        return build(self.schema_, values, X[:0])
+        return fill(X, self.schema_, values, np.ones_like(table.observed), self._forms)
 
     def report(self) -> Report:
         """Which columns the model neglects, what was chosen, and at what rate."""
@@ -655,3 +726,12 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _check_number(name: str, value: Any) -> None:
+    if not _is_integer(value) or value < 1:
+        raise ValueError(f"{name} should be an integer >= 1. Found {value!r}.")

@@ -121,8 +121,10 @@ def log_likelihood(
         generator: Where noise comes from.
     """
 
+    noise = _noise(model, n_samples, index.device, generator)
+
     def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
-        latent = _sample(model, seen, n_samples, generator)
+        latent = model.infer(seen, _for_all(noise, seen))
         log_weights = _log_weights(model, latent, _natural(model, latent), targets, known)
         return log_weights.logsumexp(1, keepdim=True).transpose(1, 2) - torch.tensor(float(n_samples)).log()
 
@@ -192,8 +194,8 @@ def _chunks(
         if visible is not None:
             known = known * visible[..., start : start + size, :].to(known)
         seen = rows.seen(inputs, known)
-        if seen.ndim == 2:
-            seen, targets, known = (t.expand(replicas, *t.shape) for t in (seen, targets, known))
+        found = (seen, targets, known)
+        seen, targets, known = (t.expand(replicas, *t.shape) if t.ndim == 2 else t for t in found)
         yield seen, targets, known
 
 

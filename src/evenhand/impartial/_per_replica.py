@@ -91,7 +91,7 @@ class _Stage(nn.Module):
         self._draws = draws
         self.members: list[list[int]] = []
         for replica, step in enumerate(steps):
-            alike = (m for m in self.members if _same(steps[m[0]], step, but="generator" if draws else ""))
+            alike = (m for m in self.members if _same(steps[m[0]], step, but="" if draws is None else "generator"))
             group = next(alike, None)
             if group is None:
                 self.members.append(group := [])

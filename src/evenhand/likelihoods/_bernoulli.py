@@ -26,6 +26,10 @@ class Bernoulli:
         """Log-probabilities and their slopes in eta."""
         return x * eta - F.softplus(eta), x - torch.sigmoid(eta)
 
+    def marginal(self, mean: Tensor) -> Tensor:
+        """Log-odds for given frequencies."""
+        return torch.logit(mean, eps=1e-3)
+
     def sample(self, eta: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """One draw of every column, 0 or 1."""
         numbers = torch.rand(eta.shape, generator=generator, device=eta.device, dtype=eta.dtype)

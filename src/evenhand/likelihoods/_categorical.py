@@ -32,6 +32,10 @@ class Categorical:
         one_hot = x.unflatten(-1, (self.n, self.size))
         return (one_hot * log_pi).sum(-1), (one_hot - log_pi.exp()).flatten(-2)
 
+    def marginal(self, mean: Tensor) -> Tensor:
+        """Logits for given frequencies ``[..., n * c]``."""
+        return mean.clamp(min=1e-3).log()
+
     def log_probabilities(self, eta: Tensor) -> Tensor:
         """Logarithms of the probabilities, ``[..., n, c]``."""
         return torch.log_softmax(eta.unflatten(-1, (self.n, self.size)), -1)

@@ -60,6 +60,12 @@ class Gaussian:
             slopes = [difference, (variance - difference * (u + mean)) * sigmoid]
         return log_p, torch.cat(slopes, -1)
 
+    def marginal(self, mean: Tensor) -> Tensor:
+        """Unconstrained parameters of a density with given means of u and variance 1."""
+        precision = mean.new_tensor(1.0 if self._moments else 0.5)
+        raw = torch.log(torch.expm1(precision - FLOOR)).expand_as(mean)
+        return torch.cat([mean, raw], -1)
+
     def moments(self, eta: Tensor) -> tuple[Tensor, Tensor]:
         """Means and variances of u."""
         first, second = eta.chunk(2, -1)

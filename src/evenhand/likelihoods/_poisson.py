@@ -32,6 +32,10 @@ class Poisson:
         rate = bounded.exp()
         return x * bounded - rate, x - rate
 
+    def marginal(self, mean: Tensor) -> Tensor:
+        """Log-rates for given mean counts."""
+        return mean.clamp(min=1e-3).log()
+
     def rates(self, eta: Tensor) -> Tensor:
         """The expected counts."""
         return eta.clamp(SMALLEST, LARGEST).exp()

@@ -121,6 +121,22 @@ class TableLikelihood(nn.Module):
                 base[:, d] -= torch.lgamma(values[:, d] + 1)
         return base[:, self.order]
 
+    def marginal(self, targets: Tensor, mask: Tensor) -> Tensor:
+        """Unconstrained parameters ``[P]`` of the columns' marginal distributions: where heads can start from.
+
+        Args:
+            targets: ``[N, targets]``.
+            mask: Which cells are observed, ``[N, D]`` in inner order.
+        """
+        owners = [d for d, n in enumerate(self._targets_per_column()) for _ in range(n)]
+        seen = mask[:, owners]
+        mean = (targets * seen).sum(0) / seen.sum(0).clamp(min=1)
+        pieces = mean.split([g.n_targets for g in self.groups], -1)
+        return torch.cat([g.marginal(m) for g, m in zip(self.groups, pieces, strict=True)], -1)
+
+    def _targets_per_column(self) -> list[int]:
+        return [g.n_targets // g.n for g in self.groups for _ in range(g.n)]
+
     def constrain(self, raw: Tensor) -> Tensor:
         """Natural parameters from unconstrained ones, ``[..., P]``."""
         return torch.cat([g.constrain(r) for g, r in zip(self.groups, self._split(raw), strict=True)], -1)

@@ -218,7 +218,7 @@ def is_missing(value: Any) -> bool:
 
 def _check_integers(smallest: Any, largest: Any) -> None:
     for value in (smallest, largest):
-        if value is not None and value == value and abs(int(value)) > LARGEST_WHOLE:
+        if not is_missing(value) and abs(int(value)) > LARGEST_WHOLE:
             raise ValueError(
                 f"holds the whole number {value}, beyond 2**53, which double precision cannot hold; "
                 "convert it to text if it is an id, or to floating point"

@@ -46,6 +46,10 @@ class Best:
         self._state = {k: t[index] if len(t) == n else t for k, t in self._state.items()}
         self.scores, self.steps = self.scores[index], self.steps[index]
 
+    def forget(self) -> None:
+        """Start over, when scores are no longer those of before; the next offer is taken."""
+        self.scores = torch.full_like(self.scores, torch.inf)
+
     def restore(self) -> None:
         """Put the best weights back into the model."""
         self._stack.model.load_state_dict(self._state)

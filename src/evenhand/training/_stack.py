@@ -81,7 +81,9 @@ class Stack:
         self.objective, self.analytic_kl = objective, analytic_kl
         self.kl_warm_up, self.decay = kl_warm_up, decay
         if objective == "dreg" and isinstance(model, HIVAE):
-            raise ValueError("objective should be 'elbo' for HI-VAE: its component s cannot be reparametrised twice.")
+            raise ValueError(
+                "objective should be 'elbo' or 'iwae' for HI-VAE: its component s cannot be reparametrised twice."
+            )
         self.draws = Draws()
         self.blocks = self._make_blocks()
         self.noise = Noise(
@@ -91,7 +93,7 @@ class Stack:
             shape=(n_samples, model.n_latent + (model.n_components if isinstance(model, HIVAE) else 0)),
             n_inputs=rows.n_inputs,
             n_columns=model.likelihood.n,
-            n_uniform=self._n_uniform() if self.blocks else 0,
+            n_uniform=self._n_uniform(),  # drawn even for `Sum` alone: noise must not depend on the neighbours
             dropout=dropout,
             hide=hide,
         )

@@ -1,0 +1,218 @@
+"""Imputation: holes are filled, and nothing else happens."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from ._tables import LIBRARIES, cells, columns, dependent, fitted, holes, same, table, tiny, types, well_trained
+
+
+def rows(frame, chosen):
+    """Some rows of a frame."""
+    if isinstance(frame, pd.DataFrame):
+        return frame.iloc[chosen]
+    return frame.take(chosen) if isinstance(frame, pa.Table) else frame[chosen]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_only_holes_change(library):
+    frame = table(library)
+    before, missing = copy.deepcopy(frame), holes(frame)
+    filled = fitted(library).transform(frame)
+    assert type(filled) is type(frame)
+    assert types(filled) == types(frame)
+    assert missing.any()
+    assert not holes(filled).any()
+    for old, new, gone in zip(cells(frame), cells(filled), missing, strict=True):
+        assert [a for a, g in zip(old, gone, strict=True) if not g] == [b for b, g in zip(new, gone, strict=True) if not g]
+    assert same(frame, before)
+
+
+def test_index_and_order_of_columns_stay():
+    frame = table("pandas").iloc[::-1]
+    filled = fitted().transform(frame)
+    assert filled.index.equals(frame.index)
+    assert filled.columns.equals(frame.columns)
+
+
+def test_frames_with_an_index_of_equal_entries_are_filled():
+    frame = table("pandas")
+    frame.index = [0] * len(frame)
+    assert same(fitted().transform(frame).reset_index(drop=True), fitted().transform(table()).reset_index(drop=True))
+
+
+def test_columns_of_polars_are_found_by_name():
+    frame = table("polars")
+    filled = fitted("polars").transform(frame.select(reversed(frame.columns)))
+    assert filled.columns == frame.columns[::-1]
+    assert filled.select(frame.columns).equals(fitted("polars").transform(frame))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_table_without_holes_comes_back_equal(library):
+    whole = table(library, holes=0.0, seed=1)
+    assert same(fitted(library).transform(whole), whole)
+
+
+def test_what_comes_back_is_not_the_users_own_array():
+    whole = table("floats", holes=0.0)
+    filled = fitted("floats").transform(whole)
+    filled[:] = 0
+    assert same(whole, table("floats", holes=0.0))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("options", [{}, {"model": "hivae", "n_latent": None}, {"resample": True}], ids=str)
+def test_rows_do_not_influence_each_other(library, options):
+    frame, estimator = table(library), fitted(library, **options)
+    filled = estimator.transform(frame)
+    for i in np.flatnonzero(holes(frame).any(1))[:6]:
+        alone = estimator.transform(rows(frame, [i]))
+        expected = rows(filled, [i])
+        assert types(alone) == types(expected)
+        for a, b in zip(cells(alone)[0], cells(expected)[0], strict=True):
+            assert a == (pytest.approx(b, rel=1e-9) if isinstance(b, float) else b)
+
+
+def test_holes_are_filled_by_what_depends_on_them():
+    known = dependent(60, seed=7)
+    frame = known.copy()
+    frame.loc[::2, "b"] = np.nan
+    frame.loc[1::2, "sign"] = None
+    filled = well_trained().transform(frame)
+    assert np.abs(filled["b"] - known["b"])[::2].mean() < 0.4  # of a deviation of 1
+    assert (filled["sign"] == known["sign"])[1::2].mean() > 0.85
+
+
+def test_numbers_stay_within_the_range_seen():
+    frame = table("floats")
+    filled = fitted("floats").transform(np.full((1, 4), np.nan))
+    assert (filled >= np.nanmin(frame, 0)).all()
+    assert (filled <= np.nanmax(frame, 0)).all()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_row_of_holes_is_filled(library):
+    data = {name: [None, *cells] for name, cells in columns(n=5).items()}
+    from ._tables import MAKERS
+
+    assert not holes(fitted(library).transform(MAKERS[library](data))).any()
+
+
+def test_counts_and_integers_are_whole():
+    filled = fitted().transform(table())
+    assert (filled["count"] == filled["count"].round()).all()
+    assert filled["whole"].dtype == "Int64"
+    assert (filled["day"] == filled["day"].dt.normalize()).all()
+
+
+@pytest.mark.parametrize("library", ["polars", "objects"])
+def test_a_category_never_seen_counts_as_missing(library):
+    data = columns(n=4, holes=0.0)
+    from ._tables import MAKERS
+
+    gone = MAKERS[library]({**data, "text": [None, *data["text"][1:]]})
+    data["text"] = ["never", *data["text"][1:]]
+    with pytest.warns(UserWarning, match="has categories that the schema lacks, taken as missing: 'never'"):
+        filled = fitted(library).transform(MAKERS[library](data))
+    assert same(filled, fitted(library).transform(gone))
+
+
+def test_a_frame_that_declares_fewer_categories_is_filled():
+    frame = table()
+    estimator = fitted()
+    few = frame.iloc[:1].astype({"colour": pd.CategoricalDtype(["none"])})
+    few["colour"] = pd.Categorical([None], ["none"])
+    assert not holes(estimator.transform(few)).any()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_ignored_columns_pass_through(library):
+    def more(frame):
+        names = [f"person {i}" for i in range(len(holes(frame)))]
+        if isinstance(frame, pd.DataFrame):
+            return frame.assign(name=names, same=1)
+        if isinstance(frame, pl.DataFrame):
+            return frame.with_columns(name=pl.Series(names), same=1)
+        if isinstance(frame, pa.Table):
+            return frame.append_column("name", pa.array(names)).append_column("same", pa.array([1] * len(names)))
+        if frame.dtype == object:
+            return np.column_stack([frame, np.array(names, dtype=object)])
+        return np.column_stack([frame, np.ones(len(frame)), np.full(len(frame), np.nan)])
+
+    frame = more(table(library))
+    with pytest.raises(ValueError, match="ids or free text|constant"):
+        tiny().fit(frame)
+    estimator = tiny(unsupported="ignore", max_epochs=1).fit(frame)
+    filled = estimator.transform(frame)
+    n = len(cells(table(library))[0])
+    assert [row[n:] for row in cells(filled)][:2] == [row[n:] for row in cells(frame)][:2] or library == "floats"
+    assert not holes(filled)[:, :n].any()
+    assert types(filled) == types(frame)
+    assert len(estimator.report().columns) == n
+    assert np.shape(estimator.sample(3))[1] == n
+
+
+def test_sample_posterior_gives_different_imputations():
+    frame = table()
+    found = fitted().sample_posterior(frame, 6)
+    assert len(found) == 6
+    missing = holes(frame)
+    for filled in found:
+        assert types(filled) == types(frame)
+        assert not holes(filled).any()
+        for old, new, gone in zip(cells(frame), cells(filled), missing, strict=True):
+            assert all(a == b or g for a, b, g in zip(old, new, gone, strict=True))
+    values = np.array([filled["real"][missing[:, 0]] for filled in found])
+    assert (values.std(0) > 0).mean() > 0.9
+    again = fitted().sample_posterior(frame, 6)
+    assert all(same(a, b) for a, b in zip(found, again, strict=True))
+    other = fitted().sample_posterior(frame, 6, random_state=1)
+    assert not found[0].equals(other[0])
+
+
+def test_draws_scatter_around_the_imputation():
+    frame = dependent(40, seed=3)
+    frame["b"] = np.nan
+    found = np.array([filled["b"] for filled in well_trained().sample_posterior(frame, 40)])
+    mean = well_trained().transform(frame)["b"]
+    assert np.abs(found.mean(0) - mean).mean() < 0.3
+    assert np.corrcoef(found.mean(0), -frame["a"])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, True, "2"])
+def test_wrong_numbers_of_imputations_are_refused(n):
+    with pytest.raises(ValueError, match="n should be an integer >= 1"):
+        fitted().sample_posterior(table(), n)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_reconstruct_gives_a_table_of_the_same_form(library):
+    frame = table(library)
+    seen = fitted(library).reconstruct(frame)
+    assert type(seen) is type(frame)
+    assert types(seen) == types(frame)
+    assert not holes(seen).any()
+    assert cells(seen) != cells(frame)
+    if library == "pandas":
+        assert seen.index.equals(frame.index)
+
+
+def test_reconstruct_finds_what_was_learnt():
+    frame = dependent(100, seed=9)
+    seen = well_trained().reconstruct(frame)
+    assert np.corrcoef(seen["a"], frame["a"])[0, 1] > 0.9
+    assert (seen["sign"] == frame["sign"]).mean() > 0.85
+
+
+def test_encode_gives_the_latent_variables():
+    frame = dependent(100, seed=9)
+    codes = well_trained().encode(frame)
+    assert codes.shape == (100, 2)
+    assert np.isfinite(codes).all()
+    assert max(abs(np.corrcoef(codes[:, j], frame["a"])[0, 1]) for j in range(2)) > 0.8
+    np.testing.assert_allclose(well_trained().encode(frame[:3]), codes[:3], rtol=1e-9, atol=1e-12)
