@@ -3,8 +3,8 @@
     EVENHAND_DATA=... python benchmarks/impute.py [--sets hi labour ...] [--seed 0] [--json FILE]
 
 Fit and impute the same masked table. Error: the paper's, over removed cells only (root mean square over the range for
-numbers, share of wrong classes), averaged over columns; its two halves; macro class error; columns that are worse than
-the mean or mode by more than 2 %; seconds of one process with one thread. All leave observed cells untouched.
+numbers, share of wrong classes), averaged over columns; its two halves; macro class error; columns that are worse
+than the mean or mode by more than 2 %; seconds of one process with one thread. Observed cells must stay as they are.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def main() -> None:
         truth = np.where(table.observed, table.values, np.nan)
         holes = np.where(removed, np.nan, truth)
         print(f"\n{name}: {len(table)} rows, {len(schema)} columns")
-        print(f"{'':24} {'error':>6} {'numbers':>8} {'classes':>8} {'macro':>6} {'worse than trivial':>19} {'seconds':>8}")
+        heads = f"{'error':>6} {'numbers':>8} {'classes':>8} {'macro':>6} {'worse than trivial':>19} {'seconds':>8}"
+        print(f"{'':24} {heads}")
         trivial = None
         for method, impute in {**IMPUTERS, **ours}.items():
             if args.only and method not in args.only and method != "mean / mode":
@@ -104,7 +105,6 @@ def main() -> None:
         if args.json:
             with open(args.json, "w") as file:
                 json.dump({"seed": args.seed, "torch": torch.__version__, "results": results}, file)
-
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -48,7 +49,7 @@ class OrdinaryVAE(nn.Module):
     def __init__(self, n_inputs: int) -> None:
         super().__init__()
         sizes = [n_inputs, HIDDEN, HIDDEN, HIDDEN]
-        pairs = list(zip(sizes[:-1], sizes[1:], strict=True))
+        pairs = list(pairwise(sizes))
         layers = [m for a, b in pairs for m in (nn.Linear(a, b), nn.Tanh())]
         self.encoder = nn.Sequential(
             nn.Dropout(0.1), nn.BatchNorm1d(n_inputs), *layers, nn.Linear(HIDDEN, 2 * LATENT)

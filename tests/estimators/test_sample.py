@@ -6,7 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ._tables import COLOURS, LIBRARIES, SIZES, cells, dependent, fitted, holes, same, table, tiny, types, well_trained
+from ._tables import (
+    COLOURS,
+    LIBRARIES,
+    SIZES,
+    cells,
+    dependent,
+    fitted,
+    holes,
+    same,
+    table,
+    tiny,
+    types,
+    well_trained,
+)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

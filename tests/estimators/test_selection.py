@@ -17,7 +17,7 @@ SEVERAL = ["sum", "imtlg", "gradnorm>>pcgrad"]
 @pytest.fixture(scope="module")
 def chosen():
     """A choice among six candidates, so that some are dropped on the way."""
-    return tiny(method=SEVERAL, kl_weight=[1.0, 0.1], max_epochs=40).fit(table())
+    return tiny(method=SEVERAL, kl_weight=[1.0, 0.1], max_epochs=40, patience=40).fit(table())
 
 
 def test_every_candidate_is_recorded_and_one_is_chosen(chosen):
@@ -151,7 +151,6 @@ def test_hidden_cells_are_hidden_in_validation(hide):
     estimator = tiny(max_epochs=60, lr=0.01, kl_weight=0.1, n_latent=4, n_hidden=16, hide=hide, batch_size=64).fit(X)
     trivial = np.mean([c["trivial_error"] for c in estimator.columns_])
     assert estimator.selection_[0]["error"] > 0.93 * trivial
-    assert np.corrcoef(estimator.reconstruct(X)[:, 0], X[:, 0])[0, 1] > 0.5  # while it does see what is shown
 
 
 def test_training_ends_early_when_nothing_improves():

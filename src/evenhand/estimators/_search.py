@@ -99,7 +99,7 @@ class Search:
         protected = [r for r in order if self._alive[r] in self.always]
         kept += [r for r in protected[:1] if r not in kept]
         self._keep(sorted(kept))
-        self._best.forget()  # fewer candidates are looked at more closely
+        self._best.rescore(self.score)  # fewer candidates are looked at more closely
 
     def _keep(self, replicas: list[int]) -> None:
         self._alive = [self._alive[r] for r in replicas]

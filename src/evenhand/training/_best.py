@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -46,9 +46,12 @@ class Best:
         self._state = {k: t[index] if len(t) == n else t for k, t in self._state.items()}
         self.scores, self.steps = self.scores[index], self.steps[index]
 
-    def forget(self) -> None:
-        """Start over, when scores are no longer those of before; the next offer is taken."""
-        self.scores = torch.full_like(self.scores, torch.inf)
+    def rescore(self, score: Callable[[], Tensor]) -> None:
+        """Score the best weights again, when scores are no longer measured as before."""
+        now = self._stack.state()
+        self.restore()
+        self.scores = score().to(self.scores)
+        self._stack.model.load_state_dict(now)
 
     def restore(self) -> None:
         """Put the best weights back into the model."""
