@@ -64,6 +64,7 @@ def test_every_method_has_a_page():
 
 EXAMPLES = {
     "heterogeneous_vae.py": ["--epochs", "1", "--figure", "FIGURE"],
+    "impute.py": ["--epochs", "1", "--rows", "500"],
     "multitask.py": [],
     "diagnose.py": [],
 }
@@ -79,6 +80,7 @@ def test_examples_run(name, capsys, monkeypatch, tmp_path):
     printed = capsys.readouterr().out
     expected = {
         "heterogeneous_vae.py": "Who was neglected by plain training?",
+        "impute.py": "Error on the removed cells",
         "multitask.py": "error in units of the task's deviation",
         "diagnose.py": "A mixture of three experts:",
     }

@@ -41,7 +41,7 @@ def best(report: dict, restored: bool) -> dict:
 
 
 def p_value(report: dict, row: dict) -> float:
-    """Is the row better than plain training? Corrected paired t-test; 20 % of the rows are tested, 70 % trained on."""
+    """Is the row better than plain training? Corrected paired t-test; 20 % of rows are tested, 70 % trained on."""
     differences = np.array(row["error"]) - np.array(vanilla(report)[0]["error"])
     return corrected_paired_t_test(differences, 0.2 / 0.7).pvalue
 
@@ -103,8 +103,8 @@ def _at_rate(report: dict, measure: str, rate: float) -> float:
 
 def _equal_rate(reports: list[dict]) -> str:
     lines = [
-        "| data | impartial | rate | error: plain at this rate | impartial | log p: plain | impartial | hidden: plain | "
-        "impartial |",
+        "| data | impartial | rate | error: plain at this rate | impartial | log p: plain | impartial | hidden: "
+        "plain | impartial |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for report in reports:

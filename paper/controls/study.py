@@ -8,8 +8,8 @@
 For every data set, 15 choices of f (the paper's), plain training at KL weights 1 to 0.01, and the 15 choices without
 norm restoration, with 5 seeds each: 70 / 10 / 20 splits by seed, the paper's networks and settings, the checkpoint
 with the lowest validation error. For each the report has the paper's error on test rows (by column), the rate in
-nats, an importance-weighted likelihood (K = 100) in original units, the error on cells hidden from the encoder (20 %),
-and, for those that the table shows, the quality of generated rows.
+nats, an importance-weighted likelihood (K = 100) in original units, the error on cells hidden from the encoder
+(20 %), and, for those that the table shows, the quality of generated rows.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def test_log1p_centres_and_takes_zeros():
     assert fitted.decode(np.array([[-100.0]])).item() == 0  # never below zero
     with pytest.raises(ValueError, match="column 'pay' should hold no numbers below zero. Found -1"):
         fitted.encode(one(Column("pay", "positive"), -1.0)[0])
-    with pytest.raises(ValueError, match="positive should be 'log' or 'log1p'. Found 'sqrt'"):
+    with pytest.raises(ValueError, match="positive should be one of log, centred, log1p. Found 'sqrt'"):
         Preprocessing.fit(raw, schema, positive="sqrt")
 
 

@@ -162,3 +162,16 @@ def test_conditioning_moves_what_depends():
 def test_wrong_conditions_are_refused(given, message):
     with pytest.raises(ValueError, match=message):
         fitted().sample(2, given=given)
+
+
+def test_numbers_take_the_marginal_distribution_of_the_data_if_wanted():
+    """Three quarters of a column are exactly 40: no density draws that."""
+    rng = np.random.default_rng(0)
+    hours = np.where(rng.random(300) < 0.75, 40.0, rng.uniform(0.5, 80.0, size=300))
+    frame = pd.DataFrame({"hours": hours, "x": rng.normal(size=300)})
+    estimator = tiny(max_epochs=10, schema={"hours": "real"}).fit(frame)
+    matched, plain = estimator.sample(1000), estimator.sample(1000, match_marginals=False)
+    assert 0.65 < (matched["hours"] == 40).mean() < 0.85
+    assert (plain["hours"] == 40).mean() < 0.05
+    assert set(matched["hours"]) <= set(hours)
+    assert estimator.sample(3, given={"hours": 33.25})["hours"].tolist() == [33.25] * 3

@@ -224,3 +224,37 @@ def test_encode_gives_the_latent_variables():
     assert np.isfinite(codes).all()
     assert max(abs(np.corrcoef(codes[:, j], frame["a"])[0, 1]) for j in range(2)) > 0.8
     np.testing.assert_allclose(well_trained().encode(frame[:3]), codes[:3], rtol=1e-9, atol=1e-12)
+
+
+def test_columns_that_cannot_be_guessed_get_their_mean_or_mode():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    frame["label"] = np.where(rng.random(300) < 0.8, "often", "seldom")
+    estimator = tiny(max_epochs=20, lr=0.02, kl_weight=0.1).fit(frame)
+    assert (estimator.shrinkage_ >= 0).all()
+    assert (estimator.shrinkage_[:3] < 0.6).all()
+    filled = estimator.transform(frame.assign(a=np.nan, label=None))
+    assert filled["a"].std() < 0.3
+    assert filled["a"].mean() == pytest.approx(frame["a"].mean(), abs=0.2)
+    assert (filled["label"] == "often").mean() > 0.95
+
+
+def test_columns_that_can_be_guessed_are():
+    assert (well_trained().shrinkage_ > 0.8).all()
+
+
+def test_texts_of_arrays_are_never_cut():
+    texts = np.array([["a", "x"], ["b", "long"], ["a", "longest"]] * 20)
+    estimator = tiny(max_epochs=1).fit(texts)
+    short = np.array([["a", "x"]])
+    assert estimator.reconstruct(short)[0, 1] in ("x", "long", "longest")
+    with pytest.warns(UserWarning, match="'q'"):
+        assert estimator.transform(np.array([["a", "q"]]))[0, 1] in ("x", "long", "longest")
+    assert estimator.transform(short).dtype == short.dtype
+
+
+def test_rows_do_not_influence_each_other_in_medians():
+    frame = dependent(30, seed=3, missing=0.3)
+    estimator = copy.deepcopy(well_trained()).set_params(aggregate="median")
+    alone = [estimator.transform(frame.iloc[[i]])["a"].iloc[0] for i in range(30)]
+    np.testing.assert_allclose(alone, estimator.transform(frame)["a"])

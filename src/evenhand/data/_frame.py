@@ -97,6 +97,8 @@ def _make(values: list[Any], like: Any) -> Any:
 def _as_array(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     if dtype.kind in "mM":  # through microseconds, which is what Python's own times have
         return np.array(values, dtype=f"{dtype.kind}8[us]").astype(dtype)
+    if dtype.kind == "U":  # as long as the longest
+        return np.array(values, dtype="U")
     array = np.empty(len(values), dtype=dtype)
     array[:] = values
     return array
@@ -109,7 +111,7 @@ def _put(column: Any, rows: NDArray[np.intp], values: list[Any]) -> Any:
         column = column.cat.add_categories([v for v in dict.fromkeys(values) if v not in column.cat.categories])
     made = _make(values, column)
     if isinstance(column, np.ndarray):
-        result = column.copy()
+        result = column.astype(np.result_type(column, made))
         result[rows] = made
         return result
     if nw.dependencies.is_pandas_series(column):
@@ -132,7 +134,7 @@ def _replace(frame: Any, filled: dict[str, Any]) -> Any:
     """The frame with some columns replaced, by position, since names need not be strings."""
     places = {name: j for j, name in enumerate(columns_of(frame))}
     if isinstance(frame, np.ndarray):
-        result = frame.copy()
+        result = frame.astype(np.result_type(frame, *filled.values()))
         for name, column in filled.items():
             result[:, places[name]] = column
         return result

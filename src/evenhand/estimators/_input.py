@@ -46,7 +46,7 @@ def remember_columns(estimator: Any, X: Any, *, reset: bool) -> None:
 
 
 def as_wanted(estimator: Any, frame: Any) -> Any:
-    """The library that `set_output` asks for: scikit-learn would send columns of different types through one array."""
+    """In the library that `set_output` asks for: scikit-learn would send columns of all types through one array."""
     wanted = _get_output_config("transform", estimator)["dense"]
     if wanted == "default" or isinstance(frame, np.ndarray) or _is_pandas(frame):
         return frame

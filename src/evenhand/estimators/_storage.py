@@ -51,6 +51,8 @@ def save(estimator: TabularVAE, path: Path) -> None:
         "template": _describe_template(estimator._template),
         "forms": {name: asdict(form) for name, form in estimator._forms.items()},
     }
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path should be in a folder that exists. Found none at {path.parent}.")
     partial = path.with_name(path.name + ".partial")
     try:
         save_file(tensors, partial, metadata={"evenhand": json.dumps(about)})
@@ -66,7 +68,8 @@ def load(cls: type[TabularVAE], path: Path) -> TabularVAE:
     try:
         with safe_open(path, framework="pt") as file:
             about = json.loads((file.metadata() or {}).get("evenhand", "null"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            # copies, because numbers at odd places in memory are added in another order
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} should be a whole file that save() wrote. It is damaged: {error}") from error
     _check(about, path, cls)
@@ -96,9 +99,11 @@ def _restore(cls: type[TabularVAE], about: dict[str, Any], tensors: dict[str, to
     estimator = cls(**parameters)
     estimator.schema_ = schema
     estimator.preprocessing_ = Preprocessing.from_dict(about["preprocessing"])
+    if estimator.preprocessing_.schema != schema:
+        raise ValueError("the schema is not that of the preprocessing")
     estimator.limits_ = np.array(about["limits"])
     estimator.trivial_, estimator.shrinkage_ = np.array(about["trivial"]), np.array(about["shrinkage"])
-    estimator._seed = about["seed"]
+    estimator._seed = int(about["seed"])
     for name in PLAIN:
         setattr(estimator, name, about["fitted"][name])
     estimator.n_features_in_ = about["n_features_in"]
@@ -206,7 +211,8 @@ def _make_template(about: dict[str, Any]) -> Any:
         columns = {}
         for c in about["columns"]:
             dtype = pd.CategoricalDtype(c["categories"], c["ordered"]) if "categories" in c else c["dtype"]
-            columns[c["name"]] = pd.Series([], dtype=dtype)
+            name = tuple(c["name"]) if isinstance(c["name"], list) else c["name"]  # JSON has no tuples
+            columns[name] = pd.Series([], dtype=dtype)
         return pd.DataFrame(columns)
     buffer = io.BytesIO(base64.b64decode(about["ipc"]))
     if about["library"] == "polars":

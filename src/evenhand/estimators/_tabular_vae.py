@@ -16,10 +16,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from ..data import Preprocessing, RawTable, build, completely_at_random, fill, forms_of, read
+from ..data import Preprocessing, RawTable, build, fill, forms_of, read
 from ..evaluation import (
     LatentMixture,
-    column_errors,
     draws,
     encode,
     expectations,
@@ -34,6 +33,7 @@ from ..models import HIVAE, VAE, Latent
 from ..schema import Schema
 from ..training import Rows, Run, Stack
 from ._candidates import NUMBER, candidates
+from ._held_out import HeldOut, shrink
 from ._input import as_wanted, n_rows, read_given, remember_columns, tidy
 from ._marginals import match, quantiles
 from ._progress import progress
@@ -42,7 +42,6 @@ from ._search import Search
 
 Array = NDArray[Any]
 STEPS = 8_000  # of a training, if max_epochs does not say otherwise
-VALIDATION_ROWS, VALIDATION_WORK = 20_000, 400_000
 LATENT_ROWS = 20_000
 
 
@@ -293,8 +292,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.preprocessing_ = Preprocessing.fit(seen, self.schema_, seed=self._seed, positive=rule)
         known = np.where(table.observed, table.values, np.nan)
         self.limits_ = np.stack([np.nanmin(known, 0), np.nanmax(known, 0)])
-        trivial = trivial_guess(torch.tensor(seen.values), torch.tensor(seen.observed), self.schema_)
-        self.trivial_ = trivial.numpy()
+        trivial, overall = (
+            trivial_guess(torch.tensor(t.values), torch.tensor(t.observed), self.schema_).numpy()
+            for t in (seen, table)
+        )
+        self.trivial_ = np.where(np.isnan(trivial), overall, trivial)  # a column may be empty in training rows
 
     def _likelihood(self) -> TableLikelihood:
         return TableLikelihood(
@@ -354,50 +356,19 @@ class TabularVAE(TransformerMixin, BaseEstimator):
             decay=steps,
             compile_step=rows.record.device.type == "cuda" and len(runs) * steps > 20_000,
         )
-        self._hold_out(table, held_out, rows.record.device)
+        rate = min(self.hide_ or 0.2, 0.5)
+        options: dict[str, Any] = {"rate": rate, "seed": self._seed, "device": rows.record.device}
+        self._held_out = HeldOut(table, held_out, self.schema_, self.limits_, **options)
         labels = [{"method": name, "kl_weight": weight, "chosen": False} for name, _, weight in tried]
         return Search(
             stack,
             steps,
-            score=lambda: self._hidden_errors(stack.model, rows).nan_to_num(nan=torch.inf).mean(-1),
-            rate=lambda: self._rates(stack.model, rows, self._held_out[: len(held_out)])[0].mean(-1),
+            score=lambda: self._held_out.score(stack.model, rows),
+            rate=lambda: self._rates(stack.model, rows, self._held_out.once)[0].mean(-1),
             labels=labels,
             always=[i for i, (name, _, _) in enumerate(tried) if name in ("sum", "Sum()")],
             patience=self.patience,
         )
-
-    def _hold_out(self, table: RawTable, held_out: NDArray[np.intp], device: torch.device) -> None:
-        """Held-out rows, each several times with other cells hidden."""
-        rows = held_out[:VALIDATION_ROWS]
-        times = int(np.clip(VALIDATION_ROWS // len(rows), 1, 20))
-        rows = np.tile(rows, times)
-        if len(self.schema_) > 1:
-            rate = min(self.hide_ or 0.2, 0.5)
-            hidden = completely_at_random((len(rows), len(self.schema_)), rate, seed=self._seed)
-        else:  # no other column to guess from: how well a cell comes back must do
-            hidden = np.ones((len(rows), 1), dtype=bool)
-        truth = np.where(table.observed, table.values, np.nan)[rows]
-        self._held_out = torch.tensor(rows, device=device)
-        self._hidden = torch.tensor(hidden, device=device)
-        self._truth = torch.tensor(truth, device=device)
-        ranges = np.where(self.limits_[1] > self.limits_[0], self.limits_[1] - self.limits_[0], 1.0)
-        self._ranges = torch.tensor(ranges, device=device)
-
-    def _hidden_errors(self, model: VAE | HIVAE, rows: Rows, **options: Any) -> Tensor:
-        """The paper's error of every column on hidden cells of held-out rows, ``[R, D]``; NaN if none was hidden."""
-        # many candidates are told apart by fewer cells than the last few
-        n = max(4_000, VALIDATION_WORK // len(next(model.parameters())))
-        visible = ~self._hidden[:n, model.likelihood.order] if len(self.schema_) > 1 else None
-        guess = expectations(model, rows, self._held_out[:n], visible, **{"n_samples": 0, **options})
-        return self._errors(model.likelihood.decide(guess))
-
-    def _errors(self, guess: Tensor) -> Tensor:
-        n = guess.shape[-2]
-        truth, hidden = self._truth[:n], self._hidden[:n]
-        errors = column_errors(truth, guess, hidden, self.schema_, ranges=self._ranges)
-        # a column that no held-out row has says nothing; a NaN of the model counts as infinite already
-        unseen = ~(hidden & torch.isfinite(truth)).any(0)
-        return torch.where(unseen, 0.0, errors)
 
     def _finish(
         self,
@@ -414,27 +385,24 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.selection_ = search.labels
         self.history_ = search.history
         self.n_steps_ = int(search.stack.steps)
-        self._decide_resampling(model, rows)
-        self._decide_shrinkage(model, rows)
-        index = self._held_out[: len(held_out)]
-        rate, _, by_column = self._rates(model, rows, index)
-        self.rate_ = float(rate.mean())
-        self._describe(model, rows, index, by_column[0])
+        self.rate_ = float(self._rates(model, rows, self._held_out.once)[0].mean())
+        self.resample_ = self._resampling_helps(model, rows) if self.resample == "auto" else bool(self.resample)
+        self.columns_ = self._describe(model, rows, table)
         some = torch.tensor(train[:LATENT_ROWS], device=rows.record.device)
         latent = encode(model, rows, some, generator=self._generator(device=some.device))[0]
         self._latent_codes = latent.cpu().numpy()
         self._mixture: LatentMixture | None = None
-        self._quantiles = quantiles(table.values[train], table.observed[train])
+        self._quantiles = quantiles(table.values, table.observed)
         self._model_quantiles: dict[str, NDArray[np.float64]] = {}
         self.network_ = model.cpu().eval()
-        del self._held_out, self._hidden, self._truth, self._ranges
+        del self._held_out
 
     def _rates(self, model: VAE | HIVAE, rows: Rows, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return rates_and_bounds(model, rows, index, generator=self._generator(device=index.device))
 
     def _check_learnt(self, model: VAE | HIVAE, rows: Rows) -> None:
         """Name the columns whose likelihood is not a number."""
-        by_column = self._rates(model, rows, self._held_out[:100])[2][0]
+        by_column = self._rates(model, rows, self._held_out.once[:100])[2][0]
         broken = [model.likelihood.names[d] for d in torch.nonzero(~by_column.isfinite()).flatten().tolist()]
         if broken or not all(bool(p.isfinite().all()) for p in model.parameters()):
             raise FloatingPointError(
@@ -442,53 +410,46 @@ class TabularVAE(TransformerMixin, BaseEstimator):
                 f"the column another kind in the schema, or lower lr (now {self.lr:g})."
             )
 
-    def _decide_resampling(self, model: VAE | HIVAE, rows: Rows) -> None:
-        if self.resample != "auto":
-            self.resample_ = bool(self.resample)
-            return
-        errors = []
-        for weighted in (False, True):
-            generator = self._generator(device=rows.record.device)
-            found = self._hidden_errors(model, rows, n_samples=self.n_draws, weighted=weighted, generator=generator)
-            errors.append(float(found.mean()))
-        self.resample_ = errors[1] < errors[0]
+    def _resampling_helps(self, model: VAE | HIVAE, rows: Rows) -> bool:
+        plain, weighted = (float(self._held_out.errors(self._average(model, rows, w)).mean()) for w in (False, True))
+        return weighted < plain
 
-    def _decide_shrinkage(self, model: VAE | HIVAE, rows: Rows) -> None:
-        """How far a guess goes from the mean or mode towards the model, by hidden cells: no column gets worse by it.
+    def _average(self, model: VAE | HIVAE, rows: Rows, weighted: bool) -> Tensor:
+        options = {"n_samples": self.n_draws, "median": self.aggregate == "median", "weighted": weighted}
+        generator = self._generator(device=rows.record.device)
+        return self._held_out.guess(model, rows, generator=generator, **options)[0]
 
-        For numbers it is the least-squares factor, between 0 and 1; for categories it is 1, or 0 where the mode is
-        right more often than the model.
-        """
-        visible = ~self._hidden[:, model.likelihood.order]
-        generator = torch.Generator(rows.record.device).manual_seed(self._seed)
-        options: dict[str, Any] = {"n_samples": self.n_draws, "weighted": self.resample_, "generator": generator}
-        guess = model.likelihood.decide(expectations(model, rows, self._held_out, visible, **options))[0]
-        trivial = torch.tensor(self.trivial_).to(guess)
-        scored = self._hidden & torch.isfinite(self._truth)
-        away = torch.where(scored, guess - trivial, 0.0)
-        wanted = torch.where(scored, self._truth - trivial, 0.0)
-        squares = away.square().sum(0)
-        factor = ((away * wanted).sum(0) / squares.clamp(min=1e-30)).clamp(0.0, 1.0)
-        better = self._errors(guess) <= self._errors(trivial.expand_as(guess))
-        numeric = torch.tensor([c.kind.numeric for c in self.schema_], device=guess.device)
-        self.shrinkage_ = torch.where(numeric, factor, better.to(factor)).cpu().numpy()
-
-    def _describe(self, model: VAE | HIVAE, rows: Rows, index: Tensor, by_column: Tensor) -> None:
-        errors = self._hidden_errors(model, rows)[0].tolist()
-        trivial = self._errors(torch.tensor(self.trivial_).to(self._truth).expand_as(self._truth)).tolist()
-        shares = gradient_shares(model, rows, index[:512])
-        likelihoods = by_column[model.likelihood.inverse].tolist()
-        self.columns_ = [
+    def _describe(self, model: VAE | HIVAE, rows: Rows, table: RawTable) -> list[dict[str, Any]]:
+        """What is known about every column, from held-out rows; sets how far imputations go towards the model."""
+        trivial, held_out = torch.tensor(self.trivial_), self._held_out
+        guess = self._average(model, rows, self.resample_)
+        share = held_out.shrinkage(guess, trivial)
+        self.shrinkage_ = share.cpu().numpy()
+        errors = held_out.errors(shrink(guess, trivial, share, self.schema_)).tolist()
+        trivial_errors = held_out.trivial(trivial).tolist()
+        shares = gradient_shares(model, rows, held_out.once[:512])
+        likelihoods = self._likelihood_by_column(model, rows, table)
+        return [
             {
                 "column": column.name,
                 "kind": str(column.kind),
                 "error": errors[d],
-                "trivial_error": trivial[d],
+                "trivial_error": trivial_errors[d],
                 "gradient_share": shares[d],
                 "log_likelihood": likelihoods[d],
             }
             for d, column in enumerate(self.schema_)
         ]
+
+    def _likelihood_by_column(self, model: VAE | HIVAE, rows: Rows, table: RawTable) -> list[float]:
+        """Mean log p(x_d|z) of the cells observed, in the units of the data."""
+        index = self._held_out.once
+        batch = self.preprocessing_.encode(table.rows(index.cpu().numpy()))
+        base = self._likelihood().base(batch.values, self.preprocessing_)
+        known = batch.mask[:, model.likelihood.order]
+        mean_base = torch.where(known, base, 0.0).sum(0) / known.sum(0).clamp(min=1)
+        by_column = self._rates(model, rows, index)[2][0].cpu() + mean_base
+        return by_column[model.likelihood.inverse.cpu()].tolist()
 
     # ---------------------------------------------------------------- using
 
@@ -522,17 +483,17 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         return as_wanted(self, fill(X, self.schema_, values, missing, self._forms))
 
     def _guess(self, rows: Rows, index: Tensor) -> Tensor:
-        options: dict[str, Any] = {"weighted": self.resample_, "generator": self._generator()}
-        likelihood = self.network_.likelihood
-        mean = expectations(self.network_, rows, index, n_samples=self.n_draws, **options)[0]
-        guess = likelihood.decide(mean)
-        numeric = torch.tensor([c.kind.numeric for c in self.schema_])
-        if self.aggregate == "median":
-            many = draws(self.network_, rows, index, n_draws=max(self.n_draws, 50), **options)[0]
-            guess = torch.where(numeric, many.median(0).values, guess)
-        trivial, share = torch.tensor(self.trivial_), torch.tensor(self.shrinkage_)
-        blend = trivial + share * (guess - trivial)
-        return torch.where(numeric, blend, torch.where(share > 0, guess, trivial))
+        averages = expectations(
+            self.network_,
+            rows,
+            index,
+            n_samples=self.n_draws,
+            weighted=self.resample_,
+            median=self.aggregate == "median",
+            generator=self._generator(),
+        )
+        guess = self.network_.likelihood.decide(averages[0])
+        return shrink(guess, torch.tensor(self.trivial_), torch.tensor(self.shrinkage_), self.schema_)
 
     def sample_posterior(self, X: Any, n: int = 5, random_state: Any = None) -> list[Any]:
         """Several imputations of a table, each a draw: for multiple imputation.

@@ -40,6 +40,7 @@ def expectations(
     *,
     n_samples: int = 32,
     weighted: bool = True,
+    median: bool = False,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """Expected numbers and probabilities of categories given the visible cells, ``[R, n, targets]``.
@@ -51,19 +52,23 @@ def expectations(
         visible: Which cells count as known; all observed ones if None.
         n_samples: Number of samples of z; 0 for the mode of q(z|x) alone.
         weighted: Whether samples are weighted by p(x, z) / q(z|x) of the visible cells.
+        median: Whether numbers are the median over samples of z, and not the mean.
         generator: Where noise comes from.
     """
-
     noise = _noise(model, n_samples, index.device, generator) if n_samples else None
 
     def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
         latent = model.most_probable(seen) if noise is None else model.infer(seen, _for_all(noise, seen))
         eta = _natural(model, latent)
         values = model.likelihood.expectation(eta)
-        if not weighted or noise is None:
-            return values.mean(1)
-        weights = _log_weights(model, latent, eta, targets, known).softmax(1).to(values)
-        return torch.einsum("rkn,rknt->rnt", weights, values)
+        weights = torch.full_like(values[..., 0], 1 / values.shape[1])
+        if weighted and noise is not None:
+            weights = _log_weights(model, latent, eta, targets, known).softmax(1).to(values)
+        mean = torch.einsum("rkn,rknt->rnt", weights, values)
+        if not median:
+            return mean
+        numbers = model.likelihood.n_numbers
+        return torch.cat([_weighted_median(values[..., :numbers], weights), mean[..., numbers:]], -1)
 
     return _by_chunks(model, rows, index, visible, max(n_samples, 1), chunk)
 
@@ -141,17 +146,18 @@ def rates_and_bounds(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """KL(q || p) and the ELBO (one sample, but for `base`) of every row ``[R, n]``.
 
-    The third is log p(x_d|z) by column, ``[R, D]``.
+    The third is the mean of log p(x_d|z) over the cells observed, by column ``[R, D]`` in the inner order.
     """
 
     def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
         latent = _sample(model, seen, 1, generator)
         log_p = _log_prob(model, _natural(model, latent), targets).squeeze(1) * known
-        return torch.cat([latent.kl.unsqueeze(-1), log_p], -1)
+        return torch.cat([latent.kl.unsqueeze(-1), log_p, known], -1)
 
     found = _by_chunks(model, rows, index, None, 1, chunk)
-    rate, log_p = found[..., 0], found[..., 1:]
-    return rate, log_p.sum(-1) - rate, log_p.mean(1)
+    rate, log_p, known = found.split([1, model.likelihood.n, model.likelihood.n], -1)
+    rate = rate.squeeze(-1)
+    return rate, log_p.sum(-1) - rate, log_p.sum(1) / known.sum(1).clamp(min=1)
 
 
 @torch.no_grad()
@@ -216,6 +222,14 @@ def _noise(model: VAE | HIVAE, n_samples: int, device: torch.device, generator: 
 def _for_all(noise: Tensor, seen: Tensor) -> Tensor:
     """The same noise for all rows: what a row gets does not depend on its neighbours."""
     return noise.expand(seen.shape[0], -1, seen.shape[1], -1)
+
+
+def _weighted_median(values: Tensor, weights: Tensor) -> Tensor:
+    """The median over K of values ``[R, K, n, D]`` with weights ``[R, K, n]``."""
+    ordered, order = values.sort(1)
+    below = weights.unsqueeze(-1).expand_as(values).gather(1, order).cumsum(1)
+    place = (below < 0.5 - 1e-9).sum(1, keepdim=True).clamp(max=values.shape[1] - 1)
+    return ordered.gather(1, place).squeeze(1)
 
 
 def _natural(model: VAE | HIVAE, latent: Latent) -> Tensor:

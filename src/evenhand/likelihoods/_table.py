@@ -98,6 +98,11 @@ class TableLikelihood(nn.Module):
                 setattr(self, name, getattr(self, name)[index])
 
     @property
+    def n_numbers(self) -> int:
+        """Number of real, positive and count columns; they come first."""
+        return sum(group.n for group in self.groups if isinstance(group, Gaussian | Poisson))
+
+    @property
     def fan_out(self) -> list[int]:
         """For every parameter, how many parameters its column has."""
         counts = torch.bincount(self.heads)
