@@ -86,6 +86,7 @@ def gradient_shares(model: VAE | HIVAE, rows: Rows, index: Tensor) -> list[float
 
     That is how plain training would divide attention among the columns at this point.
     """
+    model.eval()  # looking must not move the running averages
     inputs, targets, mask = rows.split(rows.record[index][None])
     with torch.no_grad():
         latent = model.most_probable(rows.seen(inputs, mask))
