@@ -88,7 +88,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     validation_fraction : float
         The share of rows that is held out to choose by.
     aggregate : {"mean", "median"}
-        How draws of a number become one imputation.
+        How the expectations of a number, one for each sample of the latent variables, become one imputation.
     resample : "auto" or bool
         Whether draws are resampled by importance weights; "auto" decides on held-out cells.
     n_draws : int
