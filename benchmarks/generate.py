@@ -81,7 +81,7 @@ def main() -> None:
             seconds = time.process_time() - start
             judge(label, read(model.sample(len(test)), schema).values, seconds)
             unmatched = model.sample(len(test), match_marginals=False)
-            judge("  as the model draws it", read(unmatched, schema).values, seconds)
+            judge(f"{label}, as drawn", read(unmatched, schema).values, seconds)
         if args.json:
             with open(args.json, "w") as file:
                 json.dump({"seed": args.seed, "tvae_epochs": args.epochs, "results": results}, file)
