@@ -1,5 +1,7 @@
 """A replica gets what its method alone would give it, whoever shares the stack."""
 
+import contextlib
+
 import pytest
 import torch
 from torch import nn
@@ -19,6 +21,7 @@ from evenhand.impartial import (
     Scaling,
     Sum,
 )
+from evenhand.impartial._per_replica import _SideBySide
 
 from ._asserts import assert_close
 from ._inputs import METHODS
@@ -326,3 +329,24 @@ def test_every_method_of_the_library_can_be_a_replica():
 def test_a_block_moves_with_its_replicas():
     block = nn.ModuleList([LinearBlock(PerReplica([IMTLG(), GradNorm()]), HEADS)]).double()
     assert "2 replicas" in repr(block)
+
+
+def test_only_streams_in_use_are_waited_for(monkeypatch):
+    """A captured graph must not wait for a stream that it has not captured, such as one from before `keep`."""
+    waits = []
+
+    class Stream:
+        def __init__(self, name):
+            self.name = name
+
+        def wait_stream(self, other):
+            waits.append((self.name, other.name))
+
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream("main"))
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
+    streams = [Stream("a"), Stream("b"), Stream("left over")]
+    with _SideBySide(torch.device("cuda"), streams) as lanes:
+        for number in range(2):
+            with lanes.lane(number):
+                pass
+    assert waits == [("a", "main"), ("b", "main"), ("main", "a"), ("main", "b")]

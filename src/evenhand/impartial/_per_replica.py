@@ -162,12 +162,14 @@ class _SideBySide:
 
     def __init__(self, device: torch.device, streams: list[torch.cuda.Stream]) -> None:
         self._device, self._streams = device, streams
+        self._used = 0
 
     def lane(self, number: int) -> AbstractContextManager[object]:
         if self._device.type != "cuda":
             return nullcontext()
         while len(self._streams) <= number:
             self._streams.append(torch.cuda.Stream(self._device))
+        self._used = max(self._used, number + 1)
         self._streams[number].wait_stream(torch.cuda.current_stream(self._device))
         return torch.cuda.stream(self._streams[number])
 
@@ -176,7 +178,8 @@ class _SideBySide:
 
     def __exit__(self, *error: object) -> None:
         if self._device.type == "cuda":
-            for stream in self._streams:
+            # not for the others: a graph must not wait for streams that it did not capture
+            for stream in self._streams[: self._used]:
                 torch.cuda.current_stream(self._device).wait_stream(stream)
 
 
