@@ -284,3 +284,13 @@ def test_mistakes_are_named():
         build(schema, good * np.inf, frame)
     with pytest.raises(ValueError, match=r"values should have the shape \[2, 1\]. Found \[2, 3\]"):
         build(schema, np.ones((2, 3)), frame)
+
+
+@pytest.mark.parametrize("n", [5, 50])
+def test_integers_with_holes_are_filled_with_whole_numbers(n):
+    """pandas stores them as floats; a few whole numbers may be so by chance."""
+    frame = pd.DataFrame({"weight": np.where(np.arange(n) % 5, np.arange(n) + 1000.0, np.nan)})
+    schema = Schema((Column("weight", "positive"),))
+    holes = frame.isna().to_numpy()
+    filled = fill(frame, schema, np.full((n, 1), 1234.5678), holes)["weight"].to_numpy()
+    assert (filled[holes[:, 0]] == (1235 if n == 50 else 1234.5678)).all()

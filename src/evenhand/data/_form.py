@@ -18,6 +18,7 @@ Sort = Literal["integer", "float", "boolean", "date", "datetime", "duration", "o
 # Days that datetimes can hold, in Python and in nanoseconds.
 FIRST_DAY, LAST_DAY = -719_000, 2_932_000
 NANOSECOND_DAYS = 106_000
+SURE = 20  # values that must be whole before a column of floats counts as one of integers
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Form:
         high: The largest.
         zoned: Whether datetimes have a time zone.
         whole_days: Whether times are whole days, as far as they are seen.
+        whole: Whether floats are whole numbers, as integers with holes are.
     """
 
     sort: Sort
@@ -37,6 +39,7 @@ class Form:
     high: int = LARGEST_WHOLE
     zoned: bool = False
     whole_days: bool = False
+    whole: bool = False
 
 
 def form_of(native: Any) -> Form:
@@ -47,7 +50,7 @@ def form_of(native: Any) -> Form:
     if dtype.is_integer():
         return Form("integer", *_limits(str(dtype)))
     if dtype.is_float():
-        return Form("float")
+        return _form_of_floats(native)
     if dtype == nw.Boolean:
         return Form("boolean")
     if dtype == nw.Date:
@@ -68,7 +71,8 @@ def values_for(column: Column, numbers: NDArray[np.float64], form: Form) -> list
         return [bool(value >= 0.5) for value in numbers]
     if form.sort == "integer":
         return [int(value) for value in np.clip(np.rint(numbers), form.low, form.high)]
-    return [float(value) for value in (np.rint(numbers) if column.kind == Kind.COUNT else numbers)]
+    whole = form.whole or column.kind == Kind.COUNT
+    return [float(value) for value in (np.rint(numbers) if whole else numbers)]
 
 
 def _as_category(category: Any, form: Form) -> Any:
@@ -97,7 +101,13 @@ def _form_of_array(column: NDArray[Any]) -> Form:
         return _form_of_times(column, "datetime" if kind == "M" else "duration", unit == "ns", False)
     if kind == "O":
         return _form_of_objects(column.tolist())
-    return Form("float") if kind == "f" else Form("boolean" if kind == "b" else "other")
+    return _form_of_floats(column) if kind == "f" else Form("boolean" if kind == "b" else "other")
+
+
+def _form_of_floats(native: Any) -> Form:
+    seen = cells(native).seen
+    # a few whole numbers may be so by chance
+    return Form("float", whole=seen.size >= SURE and bool((seen == np.floor(seen)).all()))
 
 
 def _form_of_times(native: Any, sort: Sort, nanoseconds: bool, zoned: bool) -> Form:
