@@ -354,7 +354,6 @@ class TabularVAE(TransformerMixin, BaseEstimator):
             hide=self.hide_,
             kl_warm_up=self.kl_warm_up * per_epoch,
             decay=steps,
-            compile_step=rows.record.device.type == "cuda" and len(runs) * steps > 20_000,
         )
         rate = min(self.hide_ or 0.2, 0.5)
         options: dict[str, Any] = {"rate": rate, "seed": self._seed, "device": rows.record.device}
