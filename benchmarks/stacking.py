@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evenhand.data import Preprocessing, RawTable
-from evenhand.impartial import IMTLG, MGDA, GradDrop, GradNorm, Method, PCGrad, Sum
+from evenhand.estimators._candidates import PAPER, method_of
+from evenhand.impartial import Method, Sum
 from evenhand.likelihoods import TableLikelihood
 from evenhand.models import VAE
 from evenhand.schema import Column, Kind, Schema
@@ -94,13 +95,8 @@ def ordinary(values: Tensor) -> Callable[[], None]:
 
 def methods() -> list[Method]:
     """The paper's 15 choices, neighbours sharing their second step."""
-    scales: list[Method | None] = [None, GradNorm(0.0), GradNorm(1.0), MGDA(), IMTLG()]
-    found: list[Method] = []
-    for direction in (None, PCGrad(), GradDrop()):
-        for scale in scales:
-            both = [m for m in (scale, direction) if m is not None]
-            found.append(both[0] >> both[1] if len(both) == 2 else both[0] if both else Sum())
-    return found
+    second = sorted(PAPER, key=lambda name: (name.endswith("graddrop"), name.endswith("pcgrad")))
+    return [method_of(name) for name in second]
 
 
 def stacked(replicas: int, device: str, *, compile_step: bool, mixed: bool = True) -> Stack:

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 
 from evenhand.data import Preprocessing, RawTable, completely_at_random
+from evenhand.estimators._candidates import PAPER, method_of
 from evenhand.evaluation import (
     LatentMixture,
     column_errors,
@@ -36,7 +37,7 @@ from evenhand.evaluation import (
     rates_and_bounds,
     reconstruct,
 )
-from evenhand.impartial import IMTLG, MGDA, GradDrop, GradNorm, Method, PCGrad, Sum
+from evenhand.impartial import Method, Sum
 from evenhand.likelihoods import TableLikelihood
 from evenhand.models import VAE, Latent
 from evenhand.schema import Schema
@@ -46,25 +47,20 @@ SETS = {"hi": 400, "labour": 400, "rwm5yr": 400, "wine": 2000}  # epochs
 SEEDS = range(5)
 KL_WEIGHTS = (1.0, 0.3, 0.1, 0.03, 0.01)
 CHECKS = 40  # validations in a run
+LABELS = {
+    "sum": "vanilla",
+    "gradnorm": "GradNorm 0",
+    "gradnorm-1": "GradNorm 1",
+    "mgda": "MGDA",
+    "imtlg": "IMTL-G",
+    "graddrop": "GradDrop",
+    "pcgrad": "PCGrad",
+}
 
 
 def choices() -> dict[str, Method]:
     """The paper's 15 choices of f; the first is plain training."""
-    scales: dict[str, Method | None] = {
-        "": None,
-        "GradNorm 0": GradNorm(0.0),
-        "GradNorm 1": GradNorm(1.0),
-        "MGDA": MGDA(),
-        "IMTL-G": IMTLG(),
-    }
-    directions: dict[str, Method | None] = {"": None, "GradDrop": GradDrop(), "PCGrad": PCGrad()}
-    found: dict[str, Method] = {}
-    for a, scale in scales.items():
-        for b, direction in directions.items():
-            name = " >> ".join(filter(None, [a, b])) or "vanilla"
-            both = [m for m in (scale, direction) if m is not None]
-            found[name] = both[0] >> both[1] if len(both) == 2 else both[0] if both else Sum()
-    return found
+    return {" >> ".join(LABELS[step] for step in name.split(">>")): method_of(name) for name in PAPER}
 
 
 def prepare(folder: Path, names: Sequence[str]) -> None:

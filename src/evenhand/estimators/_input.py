@@ -54,11 +54,6 @@ def as_wanted(estimator: Any, frame: Any) -> Any:
     return columns.to_pandas() if wanted == "pandas" else columns.to_polars()
 
 
-def n_rows(X: Any) -> int:
-    """The number of rows of what `tidy` gives."""
-    return int(X.shape[0])
-
-
 def read_given(wanted: Any, column: Column, n: int) -> RawTable:
     """One value, or n of them, as a table of one column."""
     cells = [wanted] * n if np.ndim(wanted) == 0 else list(wanted)

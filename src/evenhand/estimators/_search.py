@@ -83,7 +83,6 @@ class Search:
         best = float(self._best.scores.min())
         self._best.offer(scores)
         self.history.append({"step": int(self.stack.steps), "replicas": len(scores), "error": float(scores.min())})
-        # NaN everywhere means that nothing can be learnt any more
         return float(self._best.scores.min()) < best
 
     def _record(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,10 +31,11 @@ from ..likelihoods import TableLikelihood
 from ..models import HIVAE, VAE, Latent
 from ..schema import Schema
 from ..training import Rows, Run, Stack
-from ._candidates import NUMBER, candidates
+from ._candidates import candidates
 from ._held_out import HeldOut, shrink
-from ._input import as_wanted, n_rows, read_given, remember_columns, tidy
+from ._input import as_wanted, read_given, remember_columns, tidy
 from ._marginals import match, quantiles
+from ._parameters import check_number, check_parameters
 from ._progress import progress
 from ._report import Report, gradient_shares
 from ._search import Search
@@ -201,10 +201,10 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         return self
 
     def _fit(self, X: Any) -> None:
-        self._check_parameters()
+        check_parameters(self)
         X = tidy(X)
-        if n_rows(X) < 2:
-            raise ValueError(f"X should have at least 2 rows to learn from. Found n_samples={n_rows(X)}.")
+        if len(X) < 2:
+            raise ValueError(f"X should have at least 2 rows to learn from. Found n_samples={len(X)}.")
         remember_columns(self, X, reset=True)
         self.schema_ = self._find_schema(X)
         table = read(X, self.schema_)
@@ -221,41 +221,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
             label = search.run()
         if search.interrupted:
             warnings.warn("Interrupted: the best model so far is kept.", stacklevel=3)
-        self._finish(search, label, table, rows, train, held_out)
-
-    def _check_parameters(self) -> None:
-        choices = {
-            "model": ("vae", "hivae"),
-            "objective": ("elbo", "iwae", "dreg"),
-            "unsupported": ("error", "ignore"),
-            "aggregate": ("mean", "median"),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} should be one of {', '.join(allowed)}. Found {getattr(self, name)!r}.")
-        if self.model == "hivae" and self.objective != "elbo":
-            raise ValueError(f"objective should be 'elbo' with model='hivae'. Found {self.objective!r}.")
-        least = {"n_hidden": 1, "n_layers": 1, "n_samples": 1, "batch_size": 1, "patience": 1, "n_draws": 1}
-        for name, smallest in {**least, "kl_warm_up": 0}.items():
-            value = getattr(self, name)
-            if not _is_integer(value) or value < smallest:
-                raise ValueError(f"{name} should be an integer >= {smallest}. Found {value!r}.")
-        for name in ("n_latent", "max_epochs"):
-            value = getattr(self, name)
-            if value is not None and (not _is_integer(value) or value < 1):
-                raise ValueError(f"{name} should be an integer >= 1 or None. Found {value!r}.")
-        for name in ("lr", "validation_fraction"):
-            value = getattr(self, name)
-            if not (isinstance(value, NUMBER) and 0 < value < 1):
-                raise ValueError(f"{name} should be a number between 0 and 1. Found {value!r}.")
-        if self.hide != "auto" and not (isinstance(self.hide, NUMBER) and 0 <= self.hide <= 0.5):
-            raise ValueError(f"hide should be 'auto' or a number between 0 and 0.5. Found {self.hide!r}.")
-        for name in ("resample", "verbose"):
-            if getattr(self, name) not in (True, False, "auto"):
-                raise ValueError(f"{name} should be True, False or 'auto'. Found {getattr(self, name)!r}.")
-        if not isinstance(self.schema, Schema | Mapping | None):
-            raise ValueError(f"schema should be a Schema, a mapping or None. Found {self.schema!r}.")
-        candidates(self.method, self.kl_weight)
+        self._finish(search, label, table, rows, train)
 
     def _find_schema(self, X: Any) -> Schema:
         if isinstance(self.schema, Schema):
@@ -376,7 +342,6 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         table: RawTable,
         rows: Rows,
         train: NDArray[np.intp],
-        held_out: NDArray[np.intp],
     ) -> None:
         model = search.stack.model
         self._check_learnt(model, rows)
@@ -509,7 +474,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         -------
         list of tables like X, without holes
         """
-        _check_number("n", n)
+        check_number("n", n)
         X, table, rows, index = self._known(X)
         many = draws(
             self.network_,
@@ -548,7 +513,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
             None for the same rows every time.
         """
         check_is_fitted(self)
-        _check_number("n", n)
+        check_number("n", n)
         if latent not in ("mixture", "prior"):
             raise ValueError(f"latent should be 'mixture' or 'prior'. Found {latent!r}.")
         generator = self._generator(random_state)
@@ -622,7 +587,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
 
     def score_samples(self, X: Any, n_samples: int = 100) -> Array:
         """log p of the observed cells of every row, in the units of the data, by importance sampling."""
-        _check_number("n_samples", n_samples)
+        check_number("n_samples", n_samples)
         _, table, rows, index = self._known(X)
         batch = self.preprocessing_.encode(table)
         base = self.network_.likelihood.base(batch.values, self.preprocessing_)
@@ -686,12 +651,3 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _check_number(name: str, value: Any) -> None:
-    if not _is_integer(value) or value < 1:
-        raise ValueError(f"{name} should be an integer >= 1. Found {value!r}.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
+
+from ..objectives import iwae
 
 
 def importance_weighted(log_weights: Tensor, /) -> Tensor:
@@ -21,8 +21,8 @@ def importance_weighted(log_weights: Tensor, /) -> Tensor:
     Returns:
         One number per row, ``[..., N]``.
     """
-    log_draws = math.log(_draws(log_weights))
-    return log_weights.logsumexp(-2) - log_draws
+    _check(log_weights)
+    return iwae(log_weights)
 
 
 def effective_sample_size(log_weights: Tensor, /) -> Tensor:
@@ -34,13 +34,12 @@ def effective_sample_size(log_weights: Tensor, /) -> Tensor:
     Returns:
         One number per row, ``[..., N]``; 0 where all weights are zero.
     """
-    _draws(log_weights)
+    _check(log_weights)
     total, squares = log_weights.logsumexp(-2), (2 * log_weights).logsumexp(-2)
     return torch.where(total == -torch.inf, 0.0, (2 * total - squares).exp())
 
 
-def _draws(log_weights: Tensor) -> int:
+def _check(log_weights: Tensor) -> None:
     if log_weights.ndim < 2 or not log_weights.shape[-2]:
         found = list(log_weights.shape)
         raise ValueError(f"log_weights should have the shape [..., K, N] with K at least 1. Found {found}.")
-    return log_weights.shape[-2]

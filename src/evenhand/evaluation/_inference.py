@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..models import HIVAE, VAE, Latent
 from ..training import Rows
+from ._density import importance_weighted
 
 BUDGET = 2**25  # numbers that a chunk of rows may take in memory
 
@@ -125,13 +126,12 @@ def log_likelihood(
         n_samples: K.
         generator: Where noise comes from.
     """
-
     noise = _noise(model, n_samples, index.device, generator)
 
     def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
         latent = model.infer(seen, _for_all(noise, seen))
         log_weights = _log_weights(model, latent, _natural(model, latent), targets, known)
-        return log_weights.logsumexp(1, keepdim=True).transpose(1, 2) - torch.tensor(float(n_samples)).log()
+        return importance_weighted(log_weights).unsqueeze(-1)
 
     found = _by_chunks(model, rows, index, None, n_samples, chunk).squeeze(-1)
     if base is None:
@@ -206,21 +206,19 @@ def _chunks(
 
 
 def _sample(model: VAE | HIVAE, seen: Tensor, n_samples: int, generator: torch.Generator | None) -> Latent:
-    width = model.n_latent + (model.n_components if isinstance(model, HIVAE) else 0)
-    shape = (n_samples, seen.shape[1], width)
-    # the same noise for all replicas: they are to be compared
-    noise = torch.randn(shape, generator=generator, device=seen.device, dtype=seen.dtype)
-    return model.infer(seen, noise.expand(seen.shape[0], *shape))
+    return model.infer(seen, _for_all(_noise(model, n_samples, seen.device, generator, rows=seen.shape[1]), seen))
 
 
-def _noise(model: VAE | HIVAE, n_samples: int, device: torch.device, generator: torch.Generator | None) -> Tensor:
-    width = model.n_latent + (model.n_components if isinstance(model, HIVAE) else 0)
+def _noise(
+    model: VAE | HIVAE, n_samples: int, device: torch.device, generator: torch.Generator | None, rows: int = 1
+) -> Tensor:
+    """Noise for every row, or one for all of them; always the same for all replicas: they are to be compared."""
     dtype = next(model.parameters()).dtype
-    return torch.randn(n_samples, 1, width, generator=generator, device=device, dtype=dtype)
+    return torch.randn(n_samples, rows, model.n_noise, generator=generator, device=device, dtype=dtype)
 
 
 def _for_all(noise: Tensor, seen: Tensor) -> Tensor:
-    """The same noise for all rows: what a row gets does not depend on its neighbours."""
+    """Noise for all replicas and rows. Where all rows share it, what one gets does not depend on its neighbours."""
     return noise.expand(seen.shape[0], -1, seen.shape[1], -1)
 
 

@@ -60,6 +60,7 @@ class HIVAE(nn.Module):
         super().__init__()
         self.likelihood = likelihood
         self.n_latent, self.n_components, self.n_y = n_latent, n_components, n_y
+        self.n_noise = n_latent + n_components  # what `infer` needs for a row and a sample
         draws = [torch.Generator().manual_seed(seed) for seed in seeds]
 
         def linear(a: int, b: int, bias: float | None = 0.0) -> StackedLinear:

@@ -47,7 +47,7 @@ class VAE(nn.Module):
         n_layers: int = 3,
     ) -> None:
         super().__init__()
-        self.n_latent = n_latent
+        self.n_latent = self.n_noise = n_latent  # noise: what `infer` needs for a row and a sample
         self.likelihood = likelihood
         draws = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.normalise = StackedBatchNorm(n_inputs, len(seeds))
@@ -81,10 +81,7 @@ class VAE(nn.Module):
 
     def most_probable(self, inputs: Tensor) -> Latent:
         """The mode of q(z|x), with K = 1."""
-        mean, scale = self.encode(inputs)
-        kl = (0.5 * (mean.square() + scale.square() - 1) - scale.log()).sum(-1)
-        z = mean.unsqueeze(1)
-        return Latent(z, log_normal(z, mean.unsqueeze(1), scale.log().unsqueeze(1)), log_normal(z, 0.0), kl)
+        return self.infer(inputs, inputs.new_zeros(len(inputs), 1, inputs.shape[1], self.n_latent))
 
     def decode(self, latent: Latent, heads: Heads | None = None, *, frozen: bool = False) -> Tensor:
         """Unconstrained parameters of all heads, ``[R, K, B, P]``.

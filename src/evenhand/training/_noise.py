@@ -74,7 +74,6 @@ class Noise:
         self.step = 0
         self._cursors = torch.zeros(2, 1, dtype=torch.long, device=self.device)
         self._chunk: dict[str, Tensor] = {}
-        self._order = torch.empty(0)
         self._select()
 
     def _generator(self, seed: int) -> torch.Generator:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..impartial import Draws, LinearBlock, Method, PerReplica, Sum
 from ..models import HIVAE, VAE
@@ -90,7 +90,7 @@ class Stack:
             [run.seed for run in runs],
             train.to(self.device),
             batch_size=batch_size,
-            shape=(n_samples, model.n_latent + (model.n_components if isinstance(model, HIVAE) else 0)),
+            shape=(n_samples, model.n_noise),
             n_inputs=rows.n_inputs,
             n_columns=model.likelihood.n,
             n_uniform=self._n_uniform(),  # drawn even for `Sum` alone: noise must not depend on the neighbours
@@ -215,12 +215,14 @@ class Stack:
         seen = self.rows.seen(inputs, mask if draw.visible is None else mask * draw.visible)
         if draw.keep is not None:
             seen = seen * draw.keep
-        if isinstance(self.model, HIVAE):
-            return self._hivae_loss(seen, targets, mask, statistics, draw, kl_weights)
         if self.objective == "dreg":
             return self._dreg_loss(seen, targets, mask, draw, kl_weights)
         latent = self.model.infer(seen, draw.normal)
-        parameters = self.model.decode(latent, self.blocks[0] if self.blocks else None)
+        if isinstance(self.model, HIVAE):
+            blocks = (self.blocks[0], self.blocks[1]) if self.blocks else None
+            parameters = self.model.natural(self.model.decode(latent, blocks), statistics)
+        else:
+            parameters = self.model.decode(latent, self.blocks[0] if self.blocks else None)
         log_likelihood = (self.model.log_prob(parameters, targets) * mask.unsqueeze(1)).sum(-1)
         return -self._bound(log_likelihood, latent, kl_weights).mean(-1)
 
@@ -229,16 +231,6 @@ class Stack:
         if self.objective == "elbo":
             return elbo(log_likelihood, latent.kl if self.analytic_kl else sampled, kl_weights)
         return iwae(log_likelihood - kl_weights.view(-1, 1, 1) * sampled)
-
-    def _hivae_loss(
-        self, seen: Tensor, targets: Tensor, mask: Tensor, statistics: Any, draw: Draw, kl_weights: Tensor
-    ) -> Tensor:
-        assert isinstance(self.model, HIVAE)
-        latent = self.model.infer(seen, draw.normal)
-        parameters = self.model.decode(latent, (self.blocks[0], self.blocks[1]) if self.blocks else None)
-        natural = self.model.natural(parameters, statistics)
-        log_likelihood = (self.model.log_prob(natural, targets) * mask.unsqueeze(1)).sum(-1)
-        return -self._bound(log_likelihood, latent, kl_weights).mean(-1)
 
     def _dreg_loss(self, seen: Tensor, targets: Tensor, mask: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
         assert isinstance(self.model, VAE)
@@ -257,7 +249,7 @@ class Stack:
         """Go on with some replicas only."""
         index = torch.tensor(list(replicas), device=self.device)
         self.runs = [self.runs[r] for r in replicas]
-        keep_replicas(self.model, index)
+        _keep_replicas(self.model, index)
         for parameter in self.model.parameters():
             state = self.optimizer.state.get(parameter, {})
             for name in ("exp_avg", "exp_avg_sq"):
@@ -283,7 +275,7 @@ def _normalise(inputs: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:
     return torch.cat([(numbers - mean) / deviation, rest], -1)
 
 
-def keep_replicas(model: nn.Module, index: Tensor) -> None:
+def _keep_replicas(model: VAE | HIVAE, index: Tensor) -> None:
     """Cut a stacked model down to some replicas."""
     for parameter in model.parameters():
         parameter.data = parameter.data[index].contiguous()
@@ -291,5 +283,4 @@ def keep_replicas(model: nn.Module, index: Tensor) -> None:
     for module in model.modules():
         if isinstance(module, StackedBatchNorm):
             module.mean, module.variance = module.mean[index], module.variance[index]
-    if isinstance(likelihood := getattr(model, "likelihood", None), nn.Module):
-        likelihood.keep(index)  # type: ignore[operator]
+    model.likelihood.keep(index)
