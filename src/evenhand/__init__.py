@@ -20,7 +20,7 @@ from .impartial import (
 )
 
 if TYPE_CHECKING:
-    from .estimators import TabularVAE
+    from .estimators import Modality, MultimodalVAE, TabularVAE
     from .schema import Schema
 
 __all__ = [
@@ -31,7 +31,9 @@ __all__ = [
     "Compose",
     "GradDrop",
     "GradNorm",
+    "Modality",
     "Monitor",
+    "MultimodalVAE",
     "PCGrad",
     "Schema",
     "Sum",
@@ -42,16 +44,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Tables need more packages than torch; who takes the block alone is spared them.
+    # Models need more packages than torch; who takes the block alone is spared them.
+    extra = {"TabularVAE": "tables", "Schema": "tables", "MultimodalVAE": "multimodal", "Modality": "multimodal"}
+    if name not in extra:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     try:
-        if name == "TabularVAE":
-            from .estimators import TabularVAE
-
-            return TabularVAE
         if name == "Schema":
-            from .schema import Schema
+            from . import schema
 
-            return Schema
+            return schema.Schema
+        from . import estimators
+
+        return getattr(estimators, name)
     except ModuleNotFoundError as error:
-        raise ImportError(f"{name} needs the package {error.name}: pip install 'evenhand[tables]'") from error
-    raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+        raise ImportError(f"{name} needs the package {error.name}: pip install 'evenhand[{extra[name]}]'") from error

@@ -11,7 +11,7 @@ from torch import distributions as td
 from torch.nn import functional as F
 
 from evenhand.data import RawTable
-from evenhand.likelihoods import Categorical, Gaussian, Poisson, natural, ordinal_logits
+from evenhand.likelihoods.columns import Categorical, Gaussian, Poisson, natural, ordinal_logits
 from evenhand.schema import Column, Schema
 
 from ._inputs import SCHEMA, likelihood, log_density, one_column, raw_parameters, table

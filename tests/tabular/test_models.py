@@ -9,8 +9,9 @@ from torch.nn import functional as F
 
 from evenhand.data import Preprocessing
 from evenhand.impartial import LinearBlock, Sum
-from evenhand.likelihoods import TableLikelihood, ordinal_logits
-from evenhand.models import HIVAE, VAE, Latent, encoder_inputs
+from evenhand.likelihoods import TableLikelihood, encoder_inputs
+from evenhand.likelihoods.columns import ordinal_logits
+from evenhand.models import HIVAE, VAE, Latent
 from evenhand.nn import StackedLinear
 from evenhand.training import Run
 

@@ -5,6 +5,7 @@ from ._batch import Batch
 from ._form import Form
 from ._frame import build, fill, forms_of
 from ._missing import at_random, completely_at_random, depending_on_values, hide
+from ._modalities import Modalities
 from ._preprocessing import Preprocessing
 from ._raw import RawTable
 from ._table import read
@@ -12,6 +13,7 @@ from ._table import read
 __all__ = [
     "Batch",
     "Form",
+    "Modalities",
     "Preprocessing",
     "RawTable",
     "at_random",

@@ -31,6 +31,8 @@ class Block(Settlement):
         per_sample: Whether every row of y is settled on its own instead of the whole batch at once.
         feature_axes: How many trailing axes of y make up one row: 1 for features ``[..., h]``, 3 for
             images ``[B, C, H, W]``.
+        problem_axes: How many leading axes of y hold problems of their own, each settled over its rows: 1 for
+            the latent samples ``[A, K, B, L]`` of A experts, which then are A blocks in one.
 
     Example:
         >>> from evenhand import Block, IMTLG
@@ -49,6 +51,7 @@ class Block(Settlement):
         preserve_norm: bool = True,
         per_sample: bool = False,
         feature_axes: int = 1,
+        problem_axes: int = 0,
     ) -> None:
         super().__init__(method, preserve_norm=preserve_norm)
         if per_sample and method.learns:
@@ -58,8 +61,11 @@ class Block(Settlement):
             )
         if feature_axes < 1:
             raise ValueError(f"feature_axes should be an integer >= 1. Found {feature_axes!r}.")
+        if problem_axes < 0:
+            raise ValueError(f"problem_axes should be an integer >= 0. Found {problem_axes!r}.")
         self.per_sample = per_sample
         self.feature_axes = feature_axes
+        self.problem_axes = problem_axes
 
     def forward(self, y: Tensor, n: int, *, observed: Tensor | None = None) -> tuple[Tensor, ...]:
         """Hand out n views of y, one for each head.
@@ -72,9 +78,11 @@ class Block(Settlement):
         """
         n = check_number(n)
         self.method.check_heads(n)
-        if self.feature_axes > max(y.ndim, 1):
+        if self.feature_axes + self.problem_axes > max(y.ndim, 1):
+            more = f" and the {self.problem_axes} of problem_axes" if self.problem_axes else ""
             raise ValueError(
-                f"y should have at least the {self.feature_axes} axes of feature_axes. Found shape {list(y.shape)}."
+                f"y should have at least the {self.feature_axes} axes of feature_axes{more}. "
+                f"Found shape {list(y.shape)}."
             )
         if observed is not None:
             observed = check_observed(observed, y.shape[: max(y.ndim - self.feature_axes, 0)], n)
@@ -84,10 +92,13 @@ class Block(Settlement):
         return _Views.apply(y, saved, observed, n, self)
 
     def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, per_sample={self.per_sample}, feature_axes={self.feature_axes}"
+        rare = f", problem_axes={self.problem_axes}" if self.problem_axes else ""
+        return f"{super().extra_repr()}, per_sample={self.per_sample}, feature_axes={self.feature_axes}{rare}"
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
-        return Features(tensors, likes[0], mask, self.per_sample, self.feature_axes)
+        rows_end = max(likes[0].ndim - self.feature_axes, 0)
+        problems_end = rows_end if self.per_sample else self.problem_axes
+        return Features(tensors, likes[0], mask, problems_end, rows_end)
 
     def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
         return [torch.stack(list(tensors)).sum(0)]
@@ -121,63 +132,79 @@ class _Views(torch.autograd.Function):
 
 
 class Features(Matrix):
-    """Gradients ``[T, *rows, *features]`` of features, compared over all rows or row by row."""
+    """Gradients of features ``[*problems, *rows, *features]``, compared over all rows of a problem.
+
+    Args:
+        gradients: T of them, in the shape of y.
+        y: The block's input.
+        observed: Which rows a head observes, ``[*problems, *rows, T]``.
+        problems_end: The number of leading axes that are problems; all rows are, if every sample is settled alone.
+        rows_end: The number of axes that are problems or rows.
+    """
 
     def __init__(
         self,
         gradients: Sequence[Tensor],
         y: Tensor,
         observed: Tensor | None,
-        per_sample: bool,
-        feature_axes: int,
+        problems_end: int,
+        rows_end: int,
     ) -> None:
         self._y = y
-        rows_end = max(y.ndim - feature_axes, 0)
+        heads = len(gradients)
+        self._problems = y.shape[:problems_end]
+        self._rows = math.prod(y.shape[problems_end:rows_end])
         self._features = math.prod(y.shape[rows_end:])
         dtype = compute_dtype(gradients[0])
         stacked = torch.stack([g.to(dtype) for g in gradients])
-        stacked = stacked.reshape(len(gradients), math.prod(y.shape[:rows_end]), self._features)
-        self._observed = None if observed is None else observed.to(dtype).reshape(-1, len(gradients))
-        # [rows, T, features], or [T, rows * features]
-        super().__init__(stacked.transpose(0, 1) if per_sample else stacked.flatten(1))
-        self._per_sample = per_sample
-        self.spread = self.together = not per_sample and processes() > 1
+        stacked = stacked.reshape(heads, math.prod(self._problems), self._rows * self._features)
+        # [problems, T, rows * features], or [T, rows * features] where there is one problem
+        super().__init__(stacked.transpose(0, 1) if problems_end else stacked.squeeze(1))
+        self._observed = None
+        if observed is not None:
+            rows = observed.to(dtype).reshape(-1, self._rows, heads)
+            self._observed = rows if problems_end else rows.squeeze(0)
+        self._alone = 0 < problems_end == rows_end
+        self.spread = self.together = not self._alone and processes() > 1
         self._comparison: Tensor | None = None
 
     def comparison(self) -> Tensor:
         if self._observed is None:
             return self.gram()
-        if self._comparison is None and self._per_sample:
-            both = self._observed.unsqueeze(-1) * self._observed.unsqueeze(-2)
-            self._comparison = self.gram() * both
+        if self._comparison is None and self._alone:
+            self._comparison = self.gram() * (self._observed.mT @ self._observed)
         elif self._comparison is None:
             rows = self.stacked().unflatten(-1, (-1, self._features))
-            seen = (rows * self._observed.mT.unsqueeze(-1)).flatten(1)
-            self._comparison = mean_over_common_rows(seen @ seen.mT, self._observed)
+            seen = (rows * self._observed.mT.unsqueeze(-1)).flatten(-2)
+            self._comparison = mean_over_common_rows(seen @ seen.mT, self._observed, self.spread)
         return self._comparison
 
     def votes(self) -> Tensor:
-        signed = self.stacked() * self._y.sign().to(self.stacked().dtype).reshape(self._vector_shape())
-        if self._per_sample:
-            return signed
-        return sum_over_ranks(signed.unflatten(-1, (-1, self._features)).sum(-2))
+        *problems, _, size = self.stacked().shape
+        signs = self._y.sign().to(self.stacked().dtype).reshape(*problems, 1, size)
+        votes = (self.stacked() * signs).unflatten(-1, (-1, self._features)).sum(-2)
+        return sum_over_ranks(votes) if self.spread else votes
 
     def restore(self, vector: Tensor) -> list[Tensor]:
         return [vector.reshape(self._y.shape).to(self._y.dtype)]
 
-    def _vector_shape(self) -> tuple[int, ...]:
-        return (-1, 1, self._features) if self._per_sample else (1, -1)
 
-
-def mean_over_common_rows(products: Tensor, observed: Tensor) -> Tensor:
+def mean_over_common_rows(products: Tensor, observed: Tensor, spread: bool = True) -> Tensor:
     """Inner products that do not depend on how many rows two heads have in common.
 
     Sums over common rows become means, times the number of rows, so that nothing changes where all is
     observed. Products over different rows need not belong to any vectors; the nearest that do are taken.
+
+    Args:
+        products: Sums over common rows ``[..., T, T]``.
+        observed: Which rows a head observes, ``[..., rows, T]``.
+        spread: Whether every process has rows of its own.
     """
-    common = sum_over_ranks(observed.mT @ observed)
-    rows = sum_over_ranks(common.new_full((1,), observed.shape[-2]))
-    means = sum_over_ranks(products) * torch.where(common > 0, rows / common, 0.0)
+    common = observed.mT @ observed
+    rows = common.new_full((1,), observed.shape[-2])
+    if spread:
+        common, rows, products = sum_over_ranks(common), sum_over_ranks(rows), sum_over_ranks(products)
+    means = products * torch.where(common > 0, rows / common, 0.0)
     return nearest_positive(means)
 
 

@@ -12,10 +12,8 @@ from torch.nn import functional as F
 
 from ..data import Preprocessing
 from ..schema import Column, Kind, Schema
-from ._bernoulli import Bernoulli
-from ._categorical import Categorical
-from ._gaussian import Gaussian, Parameters
-from ._poisson import Poisson
+from .columns import Bernoulli, Categorical, Gaussian, Poisson
+from .columns._gaussian import Parameters
 
 Group = Gaussian | Poisson | Bernoulli | Categorical
 # ordinal columns are categorical ones here, as in the paper; HI-VAE turns its thresholds into logits

@@ -1,8 +1,20 @@
-"""Published models, each with an axis of replicas; they are given their blocks."""
+"""Published models; they are given their blocks."""
 
+from ._experts import Experts, expert_subsets, product_of_experts
 from ._hivae import HIVAE
-from ._inputs import encoder_inputs
-from ._latent import Latent
+from ._latent import Latent, log_normal
+from ._mixture import MixtureTerms, MixtureVAE, log_densities
 from ._vae import VAE
 
-__all__ = ["HIVAE", "VAE", "Latent", "encoder_inputs"]
+__all__ = [
+    "HIVAE",
+    "VAE",
+    "Experts",
+    "Latent",
+    "MixtureTerms",
+    "MixtureVAE",
+    "expert_subsets",
+    "log_densities",
+    "log_normal",
+    "product_of_experts",
+]

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..likelihoods import TableLikelihood, natural, ordinal_logits
+from ..likelihoods import TableLikelihood
+from ..likelihoods.columns import natural, ordinal_logits
 from ..nn import StackedLinear
 from ..schema import Kind
 from ._latent import Latent, log_normal

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from ..data import Batch
-from ..likelihoods import TableLikelihood
-from ..models import encoder_inputs
-from ..models._inputs import Encoding
+from ..likelihoods import TableLikelihood, encoder_inputs
+from ..likelihoods._inputs import Encoding
 
 
 @dataclass(frozen=True)

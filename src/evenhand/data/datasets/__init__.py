@@ -1,4 +1,4 @@
-"""The twelve tables of the paper, each with its source, checksum and schema.
+"""The data sets of the paper: twelve tables, each with its source, checksum and schema, and MNIST-SVHN-Text.
 
 A file is taken from the folder ``$EVENHAND_DATA/<name>/`` or fetched from its source into a cache.
 """
@@ -8,25 +8,33 @@ from ._bank import bank
 from ._credit import credit
 from ._dataset import Dataset
 from ._diamonds import diamonds
+from ._digits_in_three import digits_in_three
 from ._elnino import elnino
 from ._hi import hi
 from ._imdb import imdb
+from ._labelled import LabelledModalities, split_pairs
 from ._labour import labour
 from ._magic import magic
 from ._miniboone import miniboone
+from ._mnist import mnist
+from ._mnist_svhn_text import ALPHABET, mnist_svhn_text, read_text, text_codes
 from ._rwm5yr import rwm5yr
+from ._svhn import svhn
 from ._wine import wine
 
 _LOADERS = (adult, credit, wine, diamonds, bank, imdb, hi, rwm5yr, labour, elnino, magic, miniboone)
 NAMES = tuple(loader.__name__ for loader in _LOADERS)
 
 __all__ = [
+    "ALPHABET",
     "NAMES",
     "Dataset",
+    "LabelledModalities",
     "adult",
     "bank",
     "credit",
     "diamonds",
+    "digits_in_three",
     "elnino",
     "hi",
     "imdb",
@@ -34,13 +42,19 @@ __all__ = [
     "load",
     "magic",
     "miniboone",
+    "mnist",
+    "mnist_svhn_text",
+    "read_text",
     "rwm5yr",
+    "split_pairs",
+    "svhn",
+    "text_codes",
     "wine",
 ]
 
 
 def load(name: str) -> Dataset:
-    """Load a data set by its name, one of `NAMES`."""
+    """Load a table by its name, one of `NAMES`."""
     if name not in NAMES:
         raise ValueError(f"name should be one of {', '.join(NAMES)}. Found {name!r}.")
     return _LOADERS[NAMES.index(name)]()

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..likelihoods import TableLikelihood
 from ..schema import Kind
+from ._table import TableLikelihood
 
 Encoding = Literal["one-hot", "codes", "hivae"]
 

@@ -1,0 +1,96 @@
+"""Objectives of mixtures of experts: pure functions of log-probabilities."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Name = Literal["elbo", "iwae", "siwae"]
+
+
+def mixture_log_q(log_q: Tensor, present: Tensor | None = None) -> Tensor:
+    r"""The log-density of the mixture, :math:`\log \frac{1}{|A|} \sum_{A'} q_{A'}(z_A)`, ``[A, K, B]``.
+
+    Args:
+        log_q: log q_A'(z_A), ``[A, A', K, B]``.
+        present: Which experts a row has, ``[A, B]``; None for all.
+    """
+    if present is None:
+        return log_q.logsumexp(1) - math.log(log_q.shape[1])
+    there = torch.where(present[:, None], log_q, -torch.inf)
+    return there.logsumexp(1) - present.sum(0).log()
+
+
+def mixture_log_weights(
+    log_likelihood: Tensor,
+    log_q: Tensor,
+    log_prior: Tensor,
+    present: Tensor | None = None,
+    kl_weight: float | Tensor = 1.0,
+) -> Tensor:
+    r"""The logarithms of importance weights, :math:`\log p(x|z_A) + \beta (\log p(z_A) - \log q(z_A|x))`.
+
+    Args:
+        log_likelihood: log p(x_d | z_A), ``[A, K, B, D]``.
+        log_q: log q_A'(z_A), ``[A, A', K, B]``.
+        log_prior: log p(z_A), ``[A, K, B]``.
+        present: Which experts a row has, ``[A, B]``; None for all.
+        kl_weight: beta; 1 for a bound of the evidence.
+
+    Returns:
+        ``[A, K, B]``.
+    """
+    return log_likelihood.sum(-1) + kl_weight * (log_prior - mixture_log_q(log_q, present))
+
+
+def mixture_bound(name: Name, log_weights: Tensor, present: Tensor | None = None) -> Tensor:
+    r"""A lower bound of log p(x) from stratified samples, for every row ``[B]``.
+
+    .. math:: \text{ELBO: } \frac{1}{|A| K} \sum_{A,k} \log w_k^A, \quad
+              \text{IWAE: } \frac{1}{|A|} \sum_A \log \frac1K \sum_k w_k^A, \quad
+              \text{SIWAE: } \log \frac{1}{|A| K} \sum_{A,k} w_k^A
+
+    The paper's equations 7 (loose: IWAE, and the ELBO) and 8 (tight: SIWAE). In expectation they rise in this order.
+
+    Shi et al., NeurIPS 2019; Morningstar et al., "Automatic Differentiation Variational Inference with Mixtures",
+    AISTATS 2021.
+
+    Args:
+        name: "elbo", "iwae" or "siwae".
+        log_weights: ``[A, K, B]``.
+        present: Which experts a row has, ``[A, B]``; None for all.
+    """
+    n_samples = log_weights.shape[1]
+    if name == "siwae":
+        number = math.log(len(log_weights)) if present is None else present.sum(0).log()
+        there = log_weights if present is None else torch.where(present[:, None], log_weights, -torch.inf)
+        return there.flatten(0, 1).logsumexp(0) - math.log(n_samples) - number
+    if name == "iwae":
+        per_expert = log_weights.logsumexp(1) - math.log(n_samples)
+    elif name == "elbo":
+        per_expert = log_weights.mean(1)
+    else:
+        raise ValueError(f"objective should be 'elbo', 'iwae' or 'siwae'. Found {name!r}.")
+    if present is None:
+        return per_expert.mean(0)
+    return torch.where(present, per_expert, 0.0).sum(0) / present.sum(0)
+
+
+def mixture_shares(name: Name, log_weights: Tensor, present: Tensor | None = None) -> Tensor:
+    r"""How much a sample counts among those it is averaged with, ``[A, K, B]``: 1 for the ELBO, else a softmax.
+
+    With gradients at z multiplied by them, those of the bound become doubly reparametrised: :math:`\tilde w^2` takes
+    the place of :math:`\tilde w` on the way to the encoders and not on the way to the decoders.
+
+    Tucker et al., "Doubly Reparameterized Gradient Estimators for Monte Carlo Objectives", ICLR 2019.
+    """
+    log_weights = log_weights.detach()
+    if name == "elbo":
+        return torch.ones_like(log_weights)
+    if name == "iwae":
+        return log_weights.softmax(1)
+    there = log_weights if present is None else torch.where(present[:, None], log_weights, -torch.inf)
+    return there.flatten(0, 1).softmax(0).view_as(log_weights)
