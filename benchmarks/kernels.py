@@ -1,6 +1,6 @@
 """The one-launch kernels beside the torch solvers they replace, on a CUDA device with Triton.
 
-From a Gram matrix to the weights (MGDA, IMTL-G) or the mixing matrix (PCGrad in a given order, UPGrad), captured in a
+From a Gram matrix to the weights (MGDA, IMTL-G) or the mixing matrix (PCGrad in a given order, CAGrad, UPGrad), captured in a
 CUDA graph. First both sides must agree, on easy and on hard problems, or nothing is timed.
 
     python benchmarks/kernels.py
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from evenhand.impartial import IMTLG, MGDA, UPGrad, _kernels
+from evenhand.impartial import IMTLG, MGDA, CAGrad, UPGrad, _kernels
 from evenhand.impartial._pcgrad import project
 
 HEADS = 12
@@ -52,6 +52,7 @@ def solvers(gram: Tensor, *, dependent: bool = False) -> dict[str, Callable[[], 
         "MGDA": lambda: MGDA().weights(gram, dependent=dependent),
         "PCGrad": lambda: project(gram, order),
         "IMTL-G": lambda: IMTLG().weights(gram),
+        "CAGrad": lambda: CAGrad(0.4).mixing(gram),
         "UPGrad": lambda: UPGrad().mixing(gram, dependent=dependent),
     }
 

@@ -543,3 +543,64 @@ def test_a_method_for_another_number_of_heads_complains_in_the_forward_pass():
 def test_feature_axes_of_zero():
     with pytest.raises(ValueError, match="feature_axes should be an integer >= 1. Found 0"):
         Block(Sum(), feature_axes=0)
+
+
+# Several problems in one block
+
+
+def share_generators(methods):
+    """Random methods draw one problem after the other from the same stream, as they do in one block."""
+    for copies in zip(*[method.modules() for method in methods], strict=True):
+        for other in copies[1:]:
+            if hasattr(other, "generator"):
+                other.generator = copies[0].generator
+    return methods
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("preserve_norm", [True, False])
+@pytest.mark.parametrize("masked", [False, True])
+def test_problems_are_settled_like_blocks_of_their_own(name, preserve_norm, masked):
+    rows = torch.randn(4, 3, 2, 6, 5) * torch.tensor([1.0, 10, 0.1, 3]).reshape(4, 1, 1, 1, 1)
+    y = torch.randn(3, 2, 6, 5)
+    mask = torch.rand(3, 1, 6, 4) < 0.7 if masked else None
+    if masked:
+        rows = rows * mask.movedim(-1, 0).unsqueeze(-1)
+    together = Block(METHODS[name](), preserve_norm=preserve_norm, problem_axes=1)
+    methods = share_generators([METHODS[name]() for _ in range(3)])
+    alone = [Block(method, preserve_norm=preserve_norm) for method in methods]
+    for step in range(3):  # some learn
+        found = settle(together, (1 + step) * rows, y, observed=mask)
+        for a, block in enumerate(alone):
+            expected = settle(block, (1 + step) * rows[:, a], y[a], observed=None if mask is None else mask[a])
+            assert_close(found[a], expected, 1e-8)
+            assert_close(together.last.gram[a], block.last.gram)
+            assert_close(together.last.weights[a], block.last.weights, 1e-7)
+
+
+def test_problems_do_not_disturb_one_another():
+    rows, others = torch.randn(3, 2, 6, 5), torch.randn(3, 1, 6, 5)
+    first = settle(Block(MGDA(), problem_axes=1), rows)
+    second = settle(Block(MGDA(), problem_axes=1), torch.cat([rows[:, :1], others], 1))
+    assert_close(first[0], second[0])
+    assert not torch.allclose(first, settle(Block(MGDA()), rows))  # as one problem
+
+
+def test_two_axes_of_problems_and_images():
+    rows = torch.randn(3, 2, 2, 4, 3, 5)  # [T, problems, problems, rows, features, features]
+    block = Block(MGDA(), feature_axes=2, problem_axes=2)
+    found = settle(block, rows)
+    assert block.last.gram.shape == (2, 2, 3, 3)
+    for i, j in [(0, 1), (1, 0)]:
+        assert_close(found[i, j], settle(Block(MGDA(), feature_axes=2), rows[:, i, j]))
+
+
+def test_wrong_problem_axes_are_named():
+    with pytest.raises(ValueError, match="problem_axes should be an integer >= 0. Found -1"):
+        Block(Sum(), problem_axes=-1)
+    with pytest.raises(ValueError, match=r"1 axes of feature_axes and the 2 of problem_axes. Found shape \[3, 4\]"):
+        Block(Sum(), problem_axes=2)(torch.zeros(3, 4), 2)
+    with pytest.raises(ValueError, match=r"shape \[3, 4, 2\].* Found \[4, 3\]"):
+        Block(Sum(), problem_axes=1)(torch.zeros(3, 4, 5), 2, observed=torch.ones(4, 3))
+    assert "problem_axes=1" in repr(Block(Sum(), problem_axes=1))
+    assert "problem_axes" not in repr(Block(Sum()))

@@ -9,7 +9,7 @@ import os
 import pytest
 import torch
 
-from evenhand.impartial import IMTLG, MGDA, PCGrad, UPGrad, _eigen, _kernels, _pcgrad, _solvers
+from evenhand.impartial import IMTLG, MGDA, CAGrad, PCGrad, UPGrad, _cagrad, _eigen, _kernels, _pcgrad, _solvers
 
 from ._asserts import assert_close
 from ._inputs import HARD, generator
@@ -31,7 +31,7 @@ SIZES = [2, 3, 5, 12, 16, 21, 43]
 @pytest.fixture(autouse=True)
 def _as_on_a_gpu(monkeypatch):
     """Kernels also for tensors of the CPU, and loops of fixed length."""
-    for module in (_eigen, _solvers):
+    for module in (_cagrad, _eigen, _solvers):
         monkeypatch.setattr(module, "may_look", lambda _: False)
     monkeypatch.setattr(_kernels, "usable", lambda tensor: tensor.shape[-1] <= _kernels.LARGEST)
 
@@ -158,7 +158,17 @@ def test_least_norm_of_singular_problems(size, kind):
     assert_close(found, expected, 2e-2)
 
 
-METHODS = [MGDA(), UPGrad(), IMTLG(), PCGrad(generator=generator())]
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", REGULAR + SINGULAR)
+@pytest.mark.parametrize("c", [0.1, 0.4, 10.0])
+def test_follow(size, kind, c):
+    """The sum is what counts: of dependent gradients many weights give the same one."""
+    gram = grams(kind, size)
+    found, expected = CAGrad(c).mixing(gram).sum(-2), torch_only(lambda: CAGrad(c).mixing(gram)).sum(-2)
+    assert_close(_solvers.times(gram, found), _solvers.times(gram, expected), 1e-6)
+
+
+METHODS = [MGDA(), UPGrad(), IMTLG(), CAGrad(0.4), PCGrad(generator=generator())]
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)

@@ -572,6 +572,14 @@ def test_what_is_read_comes_back():
     pd.testing.assert_frame_equal(table.frame(table.read(frame)), frame, rtol=1e-5)
 
 
+def test_days_stay_whole():
+    frame = pd.DataFrame({"day": pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(0, 90, 3), "D")})
+    table = Table(frame)
+    made = table.frame(table.sample(torch.zeros(40, *table.parameter_shape((1,)))))
+    assert made.dtypes.tolist() == frame.dtypes.tolist()
+    assert (made.day == made.day.dt.normalize()).all()
+
+
 def test_guesses_are_the_most_probable():
     table = Table(people(), SCHEMA)
     parameters = torch.randn(3, 8, P)
@@ -616,6 +624,7 @@ def test_a_table_is_a_module(name):
     table = Table(library(name, people()), SCHEMA)
     x, parameters = table.read(library(name, people())), torch.randn(60, P)
     expected, guess = table.log_prob(parameters, x), table.guess(parameters)
+    assert table.guess(parameters.float()).dtype == torch.float32  # although its limits are in double precision
     copied = copy.deepcopy(table)
     copied.load_state_dict(table.state_dict())
     torch.testing.assert_close(copied.log_prob(parameters, x), expected)

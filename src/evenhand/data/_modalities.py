@@ -82,6 +82,11 @@ class Modalities:
         return Modalities(*[{name: x.to(device) for name, x in part.items()} for part in parts])
 
     @property
+    def device(self) -> torch.device:
+        """Where the items are."""
+        return next(iter(self.values.values())).device
+
+    @property
     def n_bytes(self) -> int:
         """How much memory the items and their index take."""
         return sum(x.numel() * x.element_size() for part in (self.values, self.index) for x in part.values())

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from . import _kernels
 from ._method import Mixing
 from ._solvers import Correlation, correlation, may_look, pivot, solve_on_face, times
 
@@ -69,6 +70,8 @@ def _best_in_ball(r: Correlation, q: Tensor, k: float) -> Tensor:
         v, solved = pivot(r.active > 0, face.end)
         if solved.all():
             return v
+    if _kernels.usable(q):
+        return _kernels.follow(r.matrix, q, a, r.active, r.ridge, k)
     return _follow(r, q, a, face)
 
 

@@ -81,6 +81,14 @@ def project(matrix: Tensor, norms: Tensor, inverse: Tensor, order: Tensor, dtype
     return mixing
 
 
+def follow(matrix: Tensor, q: Tensor, a: Tensor, active: Tensor, ridge: float, k: float) -> Tensor:
+    """`_cagrad._follow`: the best vector v >= 0 ``[..., T]`` in a ball of radius k."""
+    v = torch.empty_like(q, memory_format=torch.contiguous_format)
+    tensors = matrix.contiguous(), q.contiguous(), a.contiguous(), active.contiguous(), v
+    _launch(_follow, q, *tensors, ridge, k, q.shape[-1])
+    return v
+
+
 def solve_least_norm(matrix: Tensor, right: Tensor, touch: float) -> Tensor:
     """Solve (R R + t I) x = R b for symmetric R ``[..., T, T]``, as `_eigen.solve_least_norm` does on a GPU."""
     x = torch.empty(right.shape, dtype=right.dtype, device=right.device)
@@ -220,6 +228,58 @@ def _project(
         kept = tl.where(index == s, 1.0, 0.0) - against
         kept = kept * norm * tl.load(inverses + vector + head)
         tl.store(mixings + square + order * heads + head, kept, mask=real)
+
+
+@_kernel
+def _follow(
+    matrices: tl.tensor,
+    qs: tl.tensor,
+    inverses: tl.tensor,
+    actives: tl.tensor,
+    solutions: tl.tensor,
+    ridge: tl.float64,
+    k: tl.float64,
+    heads: tl.int32,
+    BLOCK: tl.constexpr,
+) -> None:
+    """CAGrad's path; see `_cagrad._follow`."""
+    problem = tl.program_id(0).to(tl.int64)
+    index = tl.arange(0, BLOCK)
+    real = index < heads
+    vector = problem * heads + index
+    entries = problem * heads * heads + index[:, None] * heads + index[None, :]
+    matrix = tl.load(matrices + entries, mask=real[:, None] & real[None, :], other=0.0)
+    q = tl.load(qs + vector, mask=real, other=0.0)
+    a = tl.load(inverses + vector, mask=real, other=0.0)
+    active = tl.load(actives + vector, mask=real, other=0.0) > 0
+    start = tl.where(active, q / tl.where(a == 0, 1.0, a), float("inf"))
+    face = active & (index == tl.argmin(start, 0))
+    moved = face
+    v = tl.zeros([BLOCK], tl.float64)
+    done = 0
+    rounds = 0
+    while (rounds < 10 * heads) & (done == 0):
+        inside = face.to(tl.float64)
+        reduced = matrix * inside[:, None] * inside[None, :]
+        reduced += tl.where(index[:, None] == index[None, :], (1.0 + ridge - inside)[:, None], 0.0)
+        u = _solve(reduced, a * inside, heads, BLOCK)
+        p = _solve(reduced, q * inside, heads, BLOCK)
+        aa, ap, pp = tl.sum(a * u, 0), tl.sum(a * p, 0), tl.sum(q * p, 0)
+        square = ap * ap - aa * (pp - k * k)
+        end = (ap + tl.sqrt(tl.where(square < 0, 0.0, square))) / tl.where(aa == 0, 1.0, aa)
+        ru, rp = tl.sum(matrix * u[None, :], 1), tl.sum(matrix * p[None, :], 1)
+        falls = ((face & (u < 0)) | (~face & (ru < a) & active)) & ~moved
+        zero = tl.where(face, p, q - rp) / tl.where(falls, tl.where(face, u, a - ru), 1.0)
+        events = tl.where(falls, zero, float("inf"))
+        first = tl.min(events, 0)
+        size = tl.sum(tl.abs(u), 0)
+        cancel = aa < 4.0 * ridge * size * size  # gradients on the face cancel: what was found before stays
+        v = tl.where(cancel, v, tl.where(first < end, first, end) * u - p)
+        done = (cancel | (end <= first)).to(tl.int32)
+        moved = (index == tl.argmin(events, 0)) & (done == 0)
+        face = face ^ moved
+        rounds += 1
+    tl.store(solutions + vector, tl.where(v < 0, 0.0, v), mask=real)
 
 
 @_kernel

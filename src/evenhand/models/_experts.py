@@ -65,7 +65,8 @@ def members_observed(subsets: Tensor, observed: Tensor) -> tuple[Tensor, Tensor]
     """What is left of the experts in rows with missing modalities.
 
     An expert is the product over those of its modalities that a row has. Where two experts become the same, one
-    counts; where nothing is left of an expert, it is absent.
+    counts; where nothing is left of an expert, it is absent. Where nothing is left of any, the first one stays: a
+    product of nothing, which is the prior.
 
     Args:
         subsets: The modalities of the experts, ``[A, D]``.
@@ -78,6 +79,7 @@ def members_observed(subsets: Tensor, observed: Tensor) -> tuple[Tensor, Tensor]
     same = (members.unsqueeze(1) == members.unsqueeze(0)).all(2)  # [A, A', B]
     earlier = torch.ones(len(subsets), len(subsets), dtype=torch.bool, device=subsets.device).tril(-1)
     present = members.any(1) & ~(same & earlier.unsqueeze(-1)).any(1)
+    present[0] |= ~present.any(0)
     return members, present
 
 

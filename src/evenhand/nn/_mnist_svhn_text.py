@@ -100,9 +100,9 @@ class SVHNDecoder(nn.Module):
         _check(n_latent=n_latent)
         self.layers = nn.Sequential(
             *(_FromPoint(nn.ConvTranspose2d(n_latent, 128, 4)), nn.ReLU()),
-            *(nn.ConvTranspose2d(128, 64, 4, 2, 1), nn.ReLU()),
-            *(nn.ConvTranspose2d(64, 32, 4, 2, 1), nn.ReLU()),
-            *(nn.ConvTranspose2d(32, 3, 4, 2, 1), nn.Sigmoid()),
+            *(_Twice(nn.ConvTranspose2d(128, 64, 4, 2, 1)), nn.ReLU()),
+            *(_Twice(nn.ConvTranspose2d(64, 32, 4, 2, 1)), nn.ReLU()),
+            *(_Twice(nn.ConvTranspose2d(32, 3, 4, 2, 1)), nn.Sigmoid()),
         )
         with_channels_last(self)
 
@@ -181,6 +181,37 @@ class _FromPoint(nn.Module):
         n_in, n_out, h, w = weight.shape
         flat = torch.addmm(bias.repeat(h * w), z, weight.permute(0, 2, 3, 1).reshape(n_in, -1))
         return flat.view(len(z), h, w, n_out).permute(0, 3, 1, 2)
+
+
+class _Twice(nn.Module):
+    """A transposed convolution with kernel 4, stride 2 and padding 1, which doubles an image.
+
+    On a GPU it is computed as an ordinary convolution with kernel 3 that gives all four pixels of a square at once;
+    5 of 9 of its products are with zeros, and it takes less than half of the time.
+    """
+
+    taps: Tensor  # [2, 3]: for the even and the odd pixel, the weight of the pixel before, at and behind it; 4 is none
+
+    def __init__(self, convolution: nn.ConvTranspose2d) -> None:
+        super().__init__()
+        self.convolution = convolution
+        self.register_buffer("taps", torch.tensor([[3, 1, 4], [4, 2, 0]]), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.in_squares(x) if x.is_cuda else self.convolution(x)
+
+    def in_squares(self, x: Tensor) -> Tensor:
+        """The same numbers from one convolution and a reordering."""
+        weight, bias = self.convolution.weight, self.convolution.bias  # [n_in, n_out, 4, 4], [n_out]
+        assert bias is not None
+        n_out = weight.shape[1]
+        padded = functional.pad(weight, (0, 1, 0, 1))
+        parts = padded[:, :, self.taps[:, None, :, None], self.taps[None, :, None, :]]  # [n_in, n_out, 2, 2, 3, 3]
+        kernel = parts.permute(2, 3, 1, 0, 4, 5).flatten(0, 2).contiguous(memory_format=torch.channels_last)
+        squares = functional.conv2d(x, kernel, bias.repeat(4), padding=1)  # [N, 4 n_out, h, w]
+        n, _, h, w = squares.shape
+        pixels = squares.permute(0, 2, 3, 1).view(n, h, w, 2, 2, n_out)
+        return pixels.transpose(2, 3).reshape(n, 2 * h, 2 * w, n_out).permute(0, 3, 1, 2)
 
 
 class _ToPoint(nn.Module):

@@ -30,12 +30,12 @@ def gaussian_kl(mean: Tensor, scale: Tensor, other_mean: Tensor, other_scale: Te
 
 
 def mmjsd(log_likelihood: Tensor, divergences: Tensor, present: Tensor | None = None, kl_weight: float | Tensor = 1.0) -> Tensor:
-    r"""A lower bound of log p(x) with a Jensen-Shannon divergence in place of the rate, for every row ``[B]``.
+    r"""The ELBO with a Jensen-Shannon divergence in place of the rate, for every row ``[B]``.
 
     .. math:: \frac1{D K} \sum_{d,k} \log p(x|z_k^d) - \beta\, \frac{1}{D+1} \Bigl( \sum_d \mathrm{KL}(q_d \| f) +
               \mathrm{KL}(p \| f) \Bigr)
 
-    f is the `dynamic_prior`.
+    f is the `dynamic_prior`. It is nearer to the experts than the prior is, so this may lie above log p(x).
 
     Sutter, Daunhawer and Vogt, "Multimodal Generative Learning Utilizing Jensen-Shannon-Divergence", NeurIPS 2020.
 

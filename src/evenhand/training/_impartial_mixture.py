@@ -211,16 +211,17 @@ class ImpartialMixture(nn.Module):
         with torch.no_grad():
             experts, log_p = terms.experts, terms.log_likelihood[:, :, :n_rows]
             rate = experts.rate()[:, :n_rows]
+            log_q = mixture_log_q(terms.log_q, experts.present)[:, :, :n_rows]
             if experts.present is None or observed is None:
-                log_likelihood, rates = log_p.mean((0, 1, 2)), rate.mean(1)
+                log_likelihood, rates, mean_log_q = log_p.mean((0, 1, 2)), rate.mean(1), log_q.mean()
             else:
                 present = experts.present[:, :n_rows]
                 there = (present.unsqueeze(-1) & observed[:n_rows]).unsqueeze(1)  # [A, 1, B, D]
                 number = there.sum((0, 1, 2)).clamp(min=1) * log_p.shape[1]
                 log_likelihood = torch.where(there, log_p, 0.0).sum((0, 1, 2)) / number
                 rates = rate.sum(1) / present.sum(1).clamp(min=1)
-            log_q = mixture_log_q(terms.log_q, experts.present).mean()
-        return Step(-value.mean(), value.detach().mean(), log_likelihood, rates, log_q)
+                mean_log_q = torch.where(present, log_q.mean(1), 0.0).sum() / present.sum()
+        return Step(-value.mean(), value.detach().mean(), log_likelihood, rates, mean_log_q)
 
 
 def _blocks(

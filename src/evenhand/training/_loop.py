@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from ..data import Modalities
+from ._captured import CapturedStep, pack, unpack
 from ._checkpoint import read_checkpoint, write_checkpoint
 from ._progress import progress_bar
 
@@ -72,7 +73,7 @@ class Loop:
         folder: Where checkpoints are; a training that finds one there goes on with it.
         checkpoint_every: Steps between checkpoints; None for one after every epoch.
         log_every: Steps between rows of the history; None for one after every epoch.
-        compile: Whether the model is compiled.
+        compile: Whether the model is compiled and, on a GPU, steps are replayed as a CUDA graph.
         verbose: Whether to draw a progress bar; "auto" draws it on a terminal.
     """
 
@@ -101,8 +102,8 @@ class Loop:
         verbose = self.verbose if self.fabric.is_global_zero else False
         with progress_bar(verbose, self.epochs * steps, done) as tick:
             while self._epoch < self.epochs:
-                for index, values, observed in self._batches():
-                    self._step(index, values, observed)
+                for n_rows, values, observed in self._batches():
+                    self._step(n_rows, values, observed)
                     self._position += 1
                     tick(1, self._words())
                     self._after_step()
@@ -136,34 +137,44 @@ class Loop:
         optimizer = self.optimizer(self.model.parameters())
         self._module, self._optimizer = self.fabric.setup(module, optimizer)
         self.model.train()
+        alone = self._device.type == "cuda" and self.fabric.world_size == 1
+        self._captured = CapturedStep(self._update) if self.compile and alone else None
         self._seen = _Means(self._device, len(self.model.names) + len(self.model.expert_names) + 3)
         if self.folder is not None and (state := read_checkpoint(self.folder, self._settings())) is not None:
             self._restore(state)
 
     # one step
 
-    def _step(self, index: Tensor, values: Mapping[str, Tensor], observed: Tensor | None) -> None:
+    def _step(self, n_rows: int, values: Mapping[str, Tensor], observed: Tensor | None) -> None:
         rank, world = self.fabric.global_rank, self.fabric.world_size
         # noise for the rows of all processes, so that their number changes nothing
-        noise = self.model.noise(len(index), self._generator)[:, :, rank::world]
+        noise = self.model.noise(n_rows, self._generator)[:, :, rank::world]
         weight = torch.full((1,), self._kl_weight(), device=self._device)
-        step = Step(*self._module(values, observed, noise, weight))
-        share = len(index[rank::world]) * world / len(index)  # processes average; unequal parts must count as rows
-        self.fabric.backward(step.loss * share)
-        self._look(step)
+        # processes average; unequal parts must count as rows
+        share = torch.full((1,), noise.shape[2] * world / n_rows, device=self._device)
+        inputs = pack(values, observed=observed, noise=noise, kl_weight=weight, share=share)
+        self._update(inputs) if self._captured is None else self._captured(inputs)
+        self._seen.n += 1
+        if self._device.type != "cpu" and self._position % LOOK_EVERY == 0:
+            self._look()
+
+    def _update(self, inputs: Mapping[str, Tensor]) -> None:
+        """Forward, backward, and a step of the optimiser; on a GPU nothing here waits for it."""
+        values, others = unpack(inputs)
+        self._optimizer.zero_grad(set_to_none=True)
+        step = Step(*self._module(values, others.get("observed"), others["noise"], others["kl_weight"]))
+        self.fabric.backward((step.loss * others["share"]).sum())
+        parts = (step.bound, step.log_likelihood, step.rate, step.log_q, step.loss)
+        self._seen.add(torch.cat([part.detach().reshape(-1) for part in parts]))
+        if self._device.type == "cpu":
+            self._look()  # before a NaN gets into the weights; on a GPU, soon after
         if self.clip_norm is not None:
             self.fabric.clip_gradients(self._module, self._optimizer, max_norm=self.clip_norm, error_if_nonfinite=False)
         self._optimizer.step()
-        self._optimizer.zero_grad(set_to_none=True)
 
-    def _look(self, step: Step) -> None:
-        """Add up what is reported, and stop before a NaN gets into the weights (on a GPU, soon after)."""
-        parts = (step.bound, step.log_likelihood, step.rate, step.log_q, step.loss)
-        self._seen.add(torch.cat([part.detach().reshape(-1) for part in parts]))
-        if self._device.type == "cpu" or self._position % LOOK_EVERY == 0:
-            broken = self._seen.broken()
-            if broken is not None:
-                raise FloatingPointError(self._complaint(*broken))
+    def _look(self) -> None:
+        if (broken := self._seen.broken()) is not None:
+            raise FloatingPointError(self._complaint(*broken))
 
     def _complaint(self, ago: int, terms: Sequence[int]) -> str:
         """Causes come before their consequences: a posterior spoils everything, a decoder its own likelihood."""
@@ -186,21 +197,21 @@ class Loop:
 
     # batches
 
-    def _batches(self) -> Iterator[tuple[Tensor, Mapping[str, Tensor], Tensor | None]]:
-        """The batches of this epoch that are left, as rows, values and mask on the device."""
+    def _batches(self) -> Iterator[tuple[int, Mapping[str, Tensor], Tensor | None]]:
+        """The batches of this epoch that are left: rows of all processes, and the values and mask of this one's."""
         rank, world = self.fabric.global_rank, self.fabric.world_size
-        order = torch.Generator().manual_seed(self.seed * 1_000_003 + self._epoch)
-        batches = torch.randperm(len(self.data), generator=order).split(self.batch_size)
-        left: Sequence[Tensor] = batches[self._position : self.steps_per_epoch]
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self._epoch)
+        order = torch.randperm(len(self.data), generator=generator)
+        batches = slice(self._position, self.steps_per_epoch)
         if isinstance(self.data, Modalities):
-            where = next(iter(self.data.values.values())).device
-            for index in left:
-                batch = self.data.rows(index[rank::world].to(where)).to(self._device)
-                yield index, batch.values, batch.mask()
+            for index in order.to(self.data.device).split(self.batch_size)[batches]:
+                batch = self.data.rows(index[rank::world]).to(self._device)
+                yield len(index), batch.values, batch.mask()
             return
+        left: Sequence[Tensor] = order.split(self.batch_size)[batches]
         own = [index[rank::world].tolist() for index in left]
         for index, items in zip(left, DataLoader(self.data, batch_sampler=own), strict=True):
-            yield index, {name: x.to(self._device) for name, x in items.items()}, None
+            yield len(index), {name: x.to(self._device) for name, x in items.items()}, None
 
     # between steps
 
@@ -222,12 +233,11 @@ class Loop:
         """The score of the validation rows, with the same noise every time; the best weights are kept."""
         generator = torch.Generator(self._device).manual_seed(self.seed)
         assert self.validation is not None
-        where = next(iter(self.validation.values.values())).device
         scores, rows = 0.0, 0
         self.model.eval()
         with torch.no_grad(), self.fabric.autocast():
             for index in torch.arange(len(self.validation)).split(self.batch_size):
-                batch = self.validation.rows(index.to(where)).to(self._device)
+                batch = self.validation.rows(index.to(self.validation.device)).to(self._device)
                 noise = self.model.noise(len(index), generator)
                 step = Step(*self.model(batch.values, batch.mask(), noise))
                 scores, rows = scores + self.model.score(step) * len(index), rows + len(index)
@@ -311,7 +321,7 @@ class Loop:
 
 
 class _Means:
-    """Sums of what every step reports, kept on the device, and since when a sum is not finite."""
+    """Sums of what n steps report, kept on the device, and since when one of them is not finite."""
 
     def __init__(self, device: torch.device, size: int) -> None:
         self.n = 0
@@ -321,7 +331,6 @@ class _Means:
     def add(self, numbers: Tensor) -> None:
         self._sums += numbers
         self._bad += (self._bad > 0) | ~numbers.isfinite()
-        self.n += 1
 
     def broken(self) -> tuple[int, list[int]] | None:
         """How many steps ago numbers were first not finite, and which; None if all are."""
