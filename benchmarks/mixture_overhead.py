@@ -16,10 +16,9 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from evenhand import CAGrad, Modality, MultimodalVAE
+from evenhand import CAGrad, MultimodalVAE
+from evenhand.estimators import mnist_svhn_text_modalities
 from evenhand.impartial import Method
-from evenhand.likelihoods import Categorical, Laplace
-from evenhand.nn import MNISTDecoder, MNISTEncoder, SVHNDecoder, SVHNEncoder, TextDecoder, TextEncoder
 from evenhand.training import ImpartialMixture
 from evenhand.training._captured import CapturedStep, pack, unpack
 
@@ -31,14 +30,6 @@ GOALS = {
     "LI + EEI + DEI": ("LI", "EEI", "DEI"),
 }
 PAPER = {"no blocks": 1.0, "LI": 1.13, "LI + EEI": 1.16, "LI + EEI + DEI": 1.18}
-
-
-def modalities(n_latent: int = 20) -> dict[str, Modality]:
-    return {
-        "mnist": Modality(MNISTEncoder(n_latent), MNISTDecoder(n_latent), Laplace(0.75)),
-        "svhn": Modality(SVHNEncoder(n_latent), SVHNDecoder(n_latent), Laplace(0.75)),
-        "text": Modality(TextEncoder(n_latent), TextDecoder(n_latent), Categorical(71)),
-    }
 
 
 def batch(rows: int, device: str) -> dict[str, Tensor]:
@@ -55,9 +46,8 @@ class Training:
     """One side: a model, its optimiser and a step."""
 
     def __init__(self, goals: tuple[str, ...], method: Method, options: argparse.Namespace) -> None:
-        torch.manual_seed(0)
         model = MultimodalVAE(
-            modalities(),
+            mnist_svhn_text_modalities(),
             experts=options.experts,
             objective=options.objective,
             n_samples=options.samples,
@@ -155,7 +145,7 @@ def main() -> None:
     hours = rows["no blocks"]["ms"] * STEPS_OF_THE_PAPER / 3.6e6
     print(f"30 epochs of MNIST-SVHN-Text without blocks at this speed: {60 * hours:.0f} minutes (paper: 604)")
     if options.out:
-        where = torch.cuda.get_device_name() if options.device == "cuda" else platform.processor()
+        where = torch.cuda.get_device_name() if options.device == "cuda" else platform.processor() or platform.machine()
         report = {"options": vars(options), "torch": torch.__version__, "hardware": where, "rows": rows}
         with open(options.out, "w") as file:
             json.dump(report | {"minutes_for_30_epochs": 60 * hours}, file, indent=1)

@@ -590,7 +590,7 @@ def test_two_axes_of_problems_and_images():
     rows = torch.randn(3, 2, 2, 4, 3, 5)  # [T, problems, problems, rows, features, features]
     block = Block(MGDA(), feature_axes=2, problem_axes=2)
     found = settle(block, rows)
-    assert block.last.gram.shape == (2, 2, 3, 3)
+    assert block.last.gram.shape == (4, 3, 3)
     for i, j in [(0, 1), (1, 0)]:
         assert_close(found[i, j], settle(Block(MGDA(), feature_axes=2), rows[:, i, j]))
 

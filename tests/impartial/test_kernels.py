@@ -161,7 +161,7 @@ def test_least_norm_of_singular_problems(size, kind):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", REGULAR + SINGULAR)
 @pytest.mark.parametrize("c", [0.1, 0.4, 10.0])
-def test_follow(size, kind, c):
+def test_cagrad(size, kind, c):
     """The sum is what counts: of dependent gradients many weights give the same one."""
     gram = grams(kind, size)
     found, expected = CAGrad(c).mixing(gram).sum(-2), torch_only(lambda: CAGrad(c).mixing(gram)).sum(-2)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from evenhand.impartial import IMTLG, MGDA, CAGrad, GradNorm, PCGrad, Scaling, Sum, UPGrad
+from evenhand.impartial import IMTLG, MGDA, Block, CAGrad, GradNorm, PCGrad, Scaling, Sum, UPGrad
 from evenhand.objectives import mixture_bound, mixture_log_q, mixture_log_weights
 
 from ._linear import CHOICES, SIZES, core, draw, gradients, holes, network, vector
@@ -168,9 +168,9 @@ def test_mmjsd_settles_at_the_dynamic_prior():
     assert model.blocks["EEI"].last.gram.shape == (4, 4)
 
 
-def apart(net, values, noise, objective):
-    """All gradients that meet at the samples, one expert at a time: of decoders, densities and the prior."""
-    experts = net.experts(values)
+def apart(net, values, noise, objective, observed=None):
+    """All gradients that meet at the samples, those of decoders, of densities and of the prior on their own."""
+    experts = net.experts(values, observed)
     z = experts.mean.unsqueeze(1) + experts.scale.unsqueeze(1) * noise
     leaves = {}
 
@@ -181,11 +181,11 @@ def apart(net, values, noise, objective):
 
         return views
 
-    found = net(values, noise, split=split("LI"), split_densities=split("EEI"))
+    found = net(values, noise, observed, split=split("LI"), split_densities=split("EEI"))
     prior = z.detach().requires_grad_()
     log_prior = -0.5 * (prior.square() + torch.log(torch.tensor(2 * torch.pi))).sum(-1)
-    weights = mixture_log_weights(found.log_likelihood, found.log_q, log_prior)
-    (-mixture_bound(objective, weights).mean()).backward()
+    weights = mixture_log_weights(found.log_likelihood, found.log_q, log_prior, experts.present)
+    (-mixture_bound(objective, weights, experts.present).mean()).backward()
     return z, torch.stack([x.grad for x in leaves["LI"]]), torch.stack([x.grad for x in leaves["EEI"]]), prior.grad
 
 
@@ -212,6 +212,40 @@ def test_samples_are_settled_expert_by_expert(choice, objective, goal, preserve_
     z.backward(torch.stack(list(settled(meet))) + rest.sum(0) + prior)
     expected = {name: p.grad.clone() for name, p in net.encoders.named_parameters()}
     found = gradients(model, values, noise=noise)
+    for name, g in expected.items():
+        torch.testing.assert_close(found[f"encoders.{name}"], g, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("goal", ["LI", "EEI"])
+@pytest.mark.parametrize("method", [CAGrad, MGDA])
+def test_gradients_are_compared_where_rows_have_both(choice, goal, method):
+    """Every expert's block knows which rows have the expert, and which of its decoders or densities they have."""
+    if goal == "EEI" and choice == "product":
+        return
+    net, values = setting(choice)
+    with torch.no_grad():  # experts that overlap: gradients of 1e-14 beside those of 1 have no clear settlement
+        for p in net.encoders.parameters():
+            p.mul_(0.3)
+    observed = holes(B)
+    model = core(net, objective="siwae", impartial=goals(goal, method=method))
+    noise = model.noise(B)
+    z, decoders, densities, prior = apart(net, values, noise, "siwae", observed)
+    present = net.experts(values, observed).present
+    assert not present.all() or choice == "product"
+    meet, rest = (decoders, densities) if goal == "LI" else (densities, decoders)
+    settled = []
+    for a in range(net.n_experts):
+        heads = observed if goal == "LI" else present.mT
+        mask = torch.stack([row & there for row, there in zip(heads, present[a], strict=True)])
+        y = z[a].detach().requires_grad_()
+        views = Block(method())(y, len(meet), observed=mask)
+        torch.autograd.backward(views, list(meet[:, a]))
+        settled.append(y.grad)
+    net.zero_grad()
+    z.backward(torch.stack(settled) + rest.sum(0) + prior)
+    expected = {name: p.grad.clone() for name, p in net.encoders.named_parameters()}
+    found = gradients(model, values, observed, noise)
     for name, g in expected.items():
         torch.testing.assert_close(found[f"encoders.{name}"], g, rtol=1e-7, atol=1e-9)
 

@@ -143,7 +143,7 @@ def test_gradients_reach_all_of_a_decoder(make, shape):
 def test_training_and_evaluation_are_the_same(make, shape):
     network = make()
     assert not [m for m in network.modules() if isinstance(m, nn.Dropout | nn.modules.batchnorm._BatchNorm)]
-    assert not [*network.buffers()]
+    assert network.state_dict().keys() == dict(network.named_parameters()).keys()
 
 
 @pytest.mark.parametrize("shape", IMAGES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,11 @@ class Modality:
             if network is not None and not isinstance(network, nn.Module):
                 raise ValueError(f"The {what} of {name!r} should be a torch.nn.Module. Found {network!r}.")
         shape = self._shape(name, likelihood, n_latent)
-        encoder = self.encoder or default_encoder(likelihood.input_shape(shape), n_latent)
-        decoder = self.decoder or default_decoder(n_latent, likelihood.parameter_shape(shape))
+        try:
+            encoder = self.encoder or default_encoder(likelihood.input_shape(shape), n_latent)
+            decoder = self.decoder or default_decoder(n_latent, likelihood.parameter_shape(shape))
+        except ValueError as error:
+            raise ValueError(f"{name!r} needs an encoder and a decoder of its own, or another shape: {error}") from error
         _check_decoder(name, decoder, likelihood, shape, n_latent)
         _check_encoder(name, encoder, likelihood, shape, n_latent)
         return BuiltModality(encoder, decoder, likelihood, shape)
@@ -56,8 +60,10 @@ class Modality:
     def _shape(self, name: str, likelihood: Likelihood, n_latent: int) -> tuple[int, ...]:
         if isinstance(likelihood, Table):
             return likelihood.shape
-        if self.shape is not None:
+        if isinstance(self.shape, Sequence) and not isinstance(self.shape, str):
             return tuple(self.shape)
+        if self.shape is not None:
+            raise ValueError(f"The shape of {name!r} should be a tuple, such as (3, 32, 32). Found {self.shape!r}.")
         if self.decoder is None:
             raise ValueError(f"{name!r} should have a shape, such as (3, 32, 32), or a decoder. Found neither.")
         try:
@@ -87,10 +93,9 @@ def _check_decoder(name: str, decoder: nn.Module, likelihood: Likelihood, shape:
 
 def _check_encoder(name: str, encoder: nn.Module, likelihood: Likelihood, shape: tuple[int, ...], n_latent: int) -> None:
     output = _probe(name, "encoder", encoder, torch.zeros(2, *likelihood.input_shape(shape)))
-    single = isinstance(output, Tensor) and output.shape == (2, 2 * n_latent)
-    pair = isinstance(output, tuple | list) and [tuple(o.shape) for o in output] == [(2, n_latent)] * 2
-    if not (single or pair):
-        found = [list(o.shape) for o in output] if isinstance(output, tuple | list) else list(output.shape)
+    found = [_shape_of(part) for part in output] if isinstance(output, tuple | list) else _shape_of(output)
+    pair = found == [[2, n_latent]] * 2
+    if not (pair or found == [2, 2 * n_latent]):
         raise ValueError(
             f"The encoder of {name!r} should give mean and raw scale as one tensor {[2, 2 * n_latent]}, or mean and "
             f"scale as two of {[2, n_latent]}, for 2 rows and n_latent={n_latent}. Found {found}."
@@ -102,21 +107,27 @@ def _check_encoder(name: str, encoder: nn.Module, likelihood: Likelihood, shape:
 def _probe_decoder(name: str, decoder: nn.Module, n_latent: int) -> tuple[int, ...]:
     output = _probe(name, "decoder", decoder, torch.zeros(2, n_latent))
     if not isinstance(output, Tensor) or output.ndim < 1 or len(output) != 2:
-        found = list(output.shape) if isinstance(output, Tensor) else type(output).__name__
-        raise ValueError(f"The decoder of {name!r} should give one tensor with a row per latent sample. Found {found}.")
+        raise ValueError(
+            f"The decoder of {name!r} should give one tensor with a row per latent sample. Found {_shape_of(output)}."
+        )
     return tuple(output.shape[1:])
+
+
+def _shape_of(output: object) -> list[int] | str:
+    return list(output.shape) if isinstance(output, Tensor) else type(output).__name__
 
 
 def _probe(name: str, what: str, network: nn.Module, example: Tensor) -> Any:
     """What a network gives for an example, without leaving a trace in it."""
     parameter = next(network.parameters(), example)
-    training = network.training
+    modes = [(module, module.training) for module in network.modules()]
     try:
         with torch.no_grad():
             return network.eval()(example.to(parameter.device, parameter.dtype))
-    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+    except Exception as error:
         raise ValueError(
             f"The {what} of {name!r} should take a tensor of shape {list(example.shape)}. It failed: {error}"
         ) from error
     finally:
-        network.train(training)
+        for module, training in modes:
+            module.training = training

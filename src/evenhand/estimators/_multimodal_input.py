@@ -34,9 +34,7 @@ def read_modalities(
         _check_names(data.values, likelihoods, partial)
         if observed:
             raise ValueError("observed should be left out where data are Modalities, which have masks of their own.")
-        for name, values in data.values.items():
-            _check_items(name, values, shapes[name])
-        return data
+        return _with_something_in_every_row(_checked(data, likelihoods, shapes))
     if not isinstance(data, Mapping):
         raise ValueError(f"data should be a dictionary of modalities by name. Found {type(data).__name__}.")
     _check_names(data, likelihoods, partial)
@@ -46,22 +44,48 @@ def read_modalities(
         values[name], there = _read(name, data[name], likelihoods[name], shapes[name])
         told = None if observed is None else observed.get(name)
         if told is not None:
-            there = there & _mask(name, told, len(there))
+            there = there & _mask(name, told, len(there)).to(there.device)
         if not there.all():
             masks[name] = there
         _check_values(name, values[name], there, likelihoods[name])
+        values[name] = _hide(values[name], there, likelihoods[name])
     for name in observed or {}:
         if name not in values:
             raise ValueError(f"observed should be about the modalities {', '.join(map(repr, values))}. Found {name!r}.")
-    read = Modalities(values, observed=masks)
-    mask = read.mask()
-    if len(read) and mask is not None and not mask.any(1).all():
+    return _with_something_in_every_row(Modalities(values, observed=masks))
+
+
+def _checked(rows: Modalities, likelihoods: Mapping[str, Likelihood], shapes: Mapping[str, tuple[int, ...]]) -> Modalities:
+    """The same rows, in the order of the model, once their values have been looked at."""
+    rows = rows.only([name for name in likelihoods if name in rows.values])
+    values = {}
+    for name, items in rows.values.items():
+        _check_items(name, items, shapes[name])
+        used = _items_in_use(rows, name)
+        _check_values(name, items, used, likelihoods[name])
+        values[name] = _hide(items, used, likelihoods[name])
+    return Modalities(values, rows.index, rows.observed)
+
+
+def _items_in_use(rows: Modalities, name: str) -> Tensor:
+    """Which items ``[M]`` some row has."""
+    index, mask, items = rows.index.get(name), rows.observed.get(name), rows.values[name]
+    if index is None:
+        return torch.ones(len(items), dtype=torch.bool, device=items.device) if mask is None else mask
+    used = torch.zeros(len(items), dtype=torch.bool, device=items.device)
+    used[index if mask is None else index[mask]] = True
+    return used
+
+
+def _with_something_in_every_row(rows: Modalities) -> Modalities:
+    mask = rows.mask()
+    if mask is not None and not mask.any(1).all():
         first = int((~mask.any(1)).nonzero()[0])
         raise ValueError(
             f"Every row should have at least one modality. Found row {first} with nothing observed"
             f" ({int((~mask.any(1)).sum())} such rows in all): take them out."
         )
-    return read
+    return rows
 
 
 def _check_names(data: Mapping[str, Any], known: Mapping[str, Any], partial: bool) -> None:
@@ -78,60 +102,71 @@ def _check_names(data: Mapping[str, Any], known: Mapping[str, Any], partial: boo
 
 
 def _read(name: str, data: Any, likelihood: Likelihood, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Values ``[N, *shape]`` with zeros for missing rows, and which rows are there ``[N]``."""
+    """Values ``[N, *shape]`` and which rows are there ``[N]``."""
     if isinstance(likelihood, Table):
+        if isinstance(data, list) and all(row is None for row in data):
+            data = torch.full((len(data), *shape), torch.nan)
         if not isinstance(data, Tensor):
             try:
                 data = likelihood.read(data)
             except (ValueError, TypeError) as error:
                 raise type(error)(f"The table {name!r} cannot be read: {error}") from error
-        return data, ~data.isnan().all(-1)
+        _check_items(name, data, shape)
+        return data.to(torch.get_default_dtype()), ~data.isnan().all(-1)
     given = None
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         given = torch.tensor([item is not None for item in data])
         data = _stack(name, data, shape)
     try:
-        values = torch.as_tensor(data)
+        # a copy only of what torch cannot share: read-only arrays, and those with negative strides
+        values = data if isinstance(data, Tensor) else torch.as_tensor(np.require(data, requirements="CW"))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name!r} should be a tensor, an array or a list of items. It cannot be read: {error}") from error
     if values.is_complex():
         raise ValueError(f"{name!r} should be real numbers. Found {values.dtype}.")
     _check_items(name, values, shape)
+    there = torch.ones(len(values), dtype=torch.bool, device=values.device) if given is None else given
     if values.is_floating_point():
         values = values.to(torch.get_default_dtype())
-    there = torch.ones(len(values), dtype=torch.bool) if given is None else given
-    if values.is_floating_point():
-        there = there.to(values.device) & ~values.flatten(1).isnan().any(1) if values.ndim > 1 else ~values.isnan()
-        values = torch.where(there.view(-1, *[1] * (values.ndim - 1)), values, 0.0)
+        there = there & ~values.isnan().unsqueeze(-1).flatten(1).any(1)
     return values, there
 
 
 def _stack(name: str, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """A list of items as one array; None becomes zeros."""
-    present = [np.asarray(item) for item in items if item is not None]
-    empty = np.zeros(shape, dtype=present[0].dtype if present else np.float32)
-    rows = iter(present)
     try:
+        present = [np.asarray(item) for item in items if item is not None]
+        empty = np.zeros(shape, dtype=present[0].dtype if present else np.float32)
+        rows = iter(present)
         return np.stack([empty if item is None else next(rows) for item in items]) if len(items) else empty[None][:0]
     except ValueError as error:
         raise ValueError(f"The items of {name!r} should all have the shape {list(shape)}. {error}") from error
 
 
 def _check_items(name: str, values: Tensor, shape: tuple[int, ...]) -> None:
-    if tuple(values.shape[1:]) != tuple(shape):
+    if not values.ndim or tuple(values.shape[1:]) != tuple(shape):
         raise ValueError(
             f"{name!r} should have the shape [rows{''.join(f', {n}' for n in shape)}]. Found {list(values.shape)}."
         )
 
 
 def _check_values(name: str, values: Tensor, there: Tensor, likelihood: Likelihood) -> None:
-    shown = values[there]
+    shown = values if there.all() else values[there]
     try:
         if not isinstance(likelihood, Table) and shown.is_floating_point() and not shown.isfinite().all():
             raise ValueError("values should be finite, or NaN where a row is missing. Found an infinite one.")
         likelihood.check(shown)
     except ValueError as error:
         raise ValueError(f"{name!r}: {error}") from error
+
+
+def _hide(values: Tensor, there: Tensor, likelihood: Likelihood) -> Tensor:
+    """The values with something harmless where nothing is there: NaN and infinity would spread through gradients."""
+    if there.all():
+        return values
+    harmless = torch.nan if isinstance(likelihood, Table) else 1  # a number, a count and a code of every likelihood
+    filling = torch.full((), harmless, dtype=values.dtype, device=values.device)
+    return torch.where(there.view(-1, *[1] * (values.ndim - 1)), values, filling)
 
 
 def _mask(name: str, told: Any, n: int) -> Tensor:

@@ -137,7 +137,7 @@ class MultimodalVAE(nn.Module):
 
     def forward(self, data: Modalities | Mapping[str, Any]) -> Step:
         """The loss of a batch and what it is made of, for a training loop of your own."""
-        batch = self._read(data)
+        batch = self._read(data).to(self._device)
         return self.core(batch.values, batch.mask())
 
     def fit(
@@ -194,6 +194,8 @@ class MultimodalVAE(nn.Module):
             raise ValueError("compile should be False with gradient='dreg', whose weights are known only at the end.")
         if epochs < 1 or batch_size < 1:
             raise ValueError(f"epochs and batch_size should be at least 1. Found {epochs} and {batch_size}.")
+        if clip_norm is not None and not clip_norm > 0:
+            raise ValueError(f"clip_norm should be a number > 0, or None. Found {clip_norm}.")
         rows, held_out = self._rows_for_fit(data, observed, validation, seed)
         with _precision(precision):
             fabric = _fabric(device, precision, logger) if fabric is None else fabric
@@ -216,7 +218,7 @@ class MultimodalVAE(nn.Module):
             )
             loop.run()
         self.history = loop.history
-        self.codes, self._mixture = self.codes.to(fabric.device), None
+        self.codes, self._mixture = self.codes[:0].to(fabric.device), None
         self.eval()
         if isinstance(loop.data, Modalities):
             self._keep_codes(loop.data, seed)
@@ -248,6 +250,7 @@ class MultimodalVAE(nn.Module):
             A dictionary by modality.
         """
         targets = self._targets(target)
+        _check_number("n", n)
         experts = self._condition(self._read(given, partial=True))
         generator = self._generator(seed)
         z = posterior_samples(experts, n or 1, generator)
@@ -270,7 +273,9 @@ class MultimodalVAE(nn.Module):
         """
         targets, generator = self._targets(target), self._generator(seed)
         if latent == "prior":
-            z = torch.randn(n, self.codes.shape[1], generator=generator, device=self._device)
+            z = torch.randn(
+                n, self.codes.shape[1], generator=generator, device=self._device, dtype=self.codes.dtype
+            )
         elif latent == "mixture":
             z = self._latent_mixture(n, seed)
         else:
@@ -280,6 +285,7 @@ class MultimodalVAE(nn.Module):
     @torch.no_grad()
     def encode(self, given: Modalities | Mapping[str, Any], n: int | None = None, *, seed: int = 0) -> Tensor:
         """Latent codes given some modalities: the mean of the posterior ``[N, L]``, or n samples ``[n, N, L]``."""
+        _check_number("n", n)
         experts = self._condition(self._read(given, partial=True))
         if n is not None:
             return posterior_samples(experts, n, self._generator(seed))
@@ -339,7 +345,8 @@ class MultimodalVAE(nn.Module):
         plain = ImpartialMixture(
             core.network, dimensions=core.dimensions, objective=core.objective, n_samples=core.n_samples,
             gradient=core.gradient, impartial={"LI": Sum(), "EEI": Sum(), "DEI": Sum()}, local_step=core.local_step,
-            kl_weight=core.kl_weight, micro_batch=core.micro_batch,
+            kl_weight=core.kl_weight, micro_batch=core.micro_batch, n_negatives=core.n_negatives,
+            contrast=core.contrast,
         ).to(self._device)
         rows = self._read(data).to(self._device)
         with torch.enable_grad():
@@ -389,6 +396,11 @@ class MultimodalVAE(nn.Module):
         if not isinstance(data, Modalities | Mapping):
             if not (hasattr(data, "__getitem__") and hasattr(data, "__len__")):
                 raise ValueError(f"data should be a dictionary of modalities by name. Found {type(data).__name__}.")
+            if not len(data) or not isinstance(data[0], Mapping):
+                found = type(data[0]).__name__ if len(data) else "none"
+                raise ValueError(f"data should be a dictionary, or a data set whose items are dictionaries. Found {found}.")
+            if observed is not None:
+                raise ValueError("observed should be left out where data are a torch data set, which has no holes.")
             self._read({name: torch.as_tensor(x)[None] for name, x in data[0].items()})
             if isinstance(validation, float):
                 raise ValueError("validation should be rows of their own where data are a torch data set.")
@@ -418,8 +430,8 @@ class MultimodalVAE(nn.Module):
         for name in self.core.names:
             if name not in values:
                 dtype = self.likelihoods[name].prepare(torch.zeros(1, *self.shapes[name])).dtype
-                values[name] = torch.zeros(len(rows), *self.shapes[name], dtype=dtype)
-                masks[name] = torch.zeros(len(rows), dtype=torch.bool)
+                values[name] = torch.zeros(len(rows), *self.shapes[name], dtype=dtype, device=rows.device)
+                masks[name] = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
         return Modalities({name: values[name] for name in self.core.names}, dict(rows.index), masks)
 
     def _generate(self, z: Tensor, name: str, form: Form, generator: torch.Generator) -> Any:
@@ -462,7 +474,7 @@ class MultimodalVAE(nn.Module):
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
         if (saved := state_dict.get(prefix + "codes")) is not None:  # their number depends on the training rows
-            self.codes = torch.empty_like(saved, device=self.codes.device)
+            self.codes = torch.empty_like(saved, device=self.codes.device, dtype=self.codes.dtype)
         super()._load_from_state_dict(state_dict, prefix, *args)
 
 
@@ -474,6 +486,11 @@ def _check_modalities(modalities: Mapping[str, Modality], n_latent: int) -> None
             raise ValueError(f"modalities[{name!r}] should be a Modality. Found {type(modality).__name__}.")
     if isinstance(n_latent, bool) or not isinstance(n_latent, int) or n_latent < 1:
         raise ValueError(f"n_latent should be an integer >= 1. Found {n_latent!r}.")
+
+
+def _check_number(name: str, n: int | None) -> None:
+    if n is not None and n < 1:
+        raise ValueError(f"{name} should be at least 1. Found {n}.")
 
 
 def _check_given(mask: Tensor | None, known: Sequence[str], names: Sequence[str]) -> None:

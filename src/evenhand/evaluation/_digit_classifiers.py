@@ -113,7 +113,9 @@ def digit_classifiers(
             with contextlib.suppress(OSError) if folder is None else contextlib.nullcontext():
                 _save(module, path, fingerprint, score)
         if verbose:
-            print(f"classifier of {name}: {100 * score:.2f} % of {len(test_x)} test items{' (kept)' if known else ''}")
+            print(
+                f"classifier of {name}: {100 * score:.2f} % of {len(test_x)} test items{' (kept)' if known else ''}"
+            )
         modules[name], accuracies[name] = module.eval().requires_grad_(False), score
     return Classifiers(modules, accuracies)
 
@@ -244,8 +246,9 @@ def _fingerprint(tensors: list[Tensor], settings: list[Any]) -> str:
     return digest.hexdigest()
 
 
-def _bytes(x: Tensor) -> memoryview:
-    return memoryview(x.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+def _bytes(x: Tensor) -> Any:
+    """The memory of a tensor, as a hash reads it."""
+    return x.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
 
 
 def _checksum(state: Mapping[str, Tensor]) -> str:

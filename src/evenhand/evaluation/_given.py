@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..data import Modalities
+from ..likelihoods import Likelihood
 from ..models import Experts, MixtureVAE
 from ._mixture import posterior_samples
 
@@ -92,6 +93,7 @@ def batches_given(
     absent = [name for name in network.names if name not in data.values]
     if absent:
         raise ValueError(f"data should have the modality {absent[0]!r}. Found {', '.join(data.names)}.")
+    data = data.only(network.names)
     device = network.subsets.device
     generator = torch.Generator(device).manual_seed(seed)
     place = _place(data)
@@ -108,12 +110,11 @@ def batches_given(
                 prepared = {name: x[there] for name, x in whole.items()}
                 observed, which = {name: mask[there] for name, mask in observed.items()}, index[there.to(place)]
             experts = network.condition({name: prepared[name] for name in subset})
-            yield GivenBatch(subset, which, prepared, observed, experts, posterior_samples(experts, n_samples, generator))
+            z = posterior_samples(experts, n_samples, generator)
+            yield GivenBatch(subset, which, prepared, observed, experts, z)
 
 
-def some_rows(
-    data: Modalities, labels: Tensor | None, n_rows: int | None, seed: int
-) -> tuple[Modalities, Tensor]:
+def some_rows(data: Modalities, labels: Tensor | None, n_rows: int | None, seed: int) -> tuple[Modalities, Tensor]:
     """Random rows if there are more than wanted, and their labels."""
     if labels is None:
         labels = torch.zeros(len(data), dtype=torch.long)
@@ -131,3 +132,8 @@ def some_rows(
 def _place(data: Modalities) -> torch.device:
     """Where the numbers of rows have to be."""
     return next(iter({**data.values, **data.index}.values())).device
+
+
+def likelihoods_of(network: MixtureVAE) -> dict[str, Likelihood]:
+    """The likelihoods by modality."""
+    return dict(zip(network.names, network.likelihoods, strict=True))  # type: ignore[arg-type]

@@ -72,13 +72,12 @@ def _samples_by_subset(
 ) -> dict[Subset, tuple[Tensor, Tensor]]:
     """Latent samples ``[N, L]`` given each subset, with the classes of their rows."""
     device = network.subsets.device
-    samples: dict[Subset, list[Tensor]] = {subset: [torch.empty(0, network.n_latent, device=device)] for subset in subsets}
-    classes: dict[Subset, list[Tensor]] = {subset: [torch.empty(0, dtype=torch.long, device=device)] for subset in subsets}
+    nothing = (torch.empty(0, network.n_latent, device=device), torch.empty(0, dtype=torch.long, device=device))
+    parts = {subset: [nothing] for subset in subsets}
     with evaluating(network):
         for batch in batches_given(network, data, subsets, batch_size, seed):
-            samples[batch.subset].append(batch.z[0])
-            classes[batch.subset].append(labels[batch.index.to(labels.device)].long().to(device))
-    return {subset: (torch.cat(samples[subset]), torch.cat(classes[subset])) for subset in subsets}
+            parts[batch.subset].append((batch.z[0], labels[batch.index.to(labels.device)].long().to(device)))
+    return {s: (torch.cat([z for z, _ in part]), torch.cat([y for _, y in part])) for s, part in parts.items()}
 
 
 @torch.enable_grad()

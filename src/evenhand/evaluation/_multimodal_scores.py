@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..models import MixtureVAE
-from ._coherence import Table, coherence, coherence_summary, conditional_log_likelihoods, joint_coherence, rates
-from ._coherence import sum_over_targets
+from ._coherence import (
+    Table,
+    coherence,
+    coherence_summary,
+    conditional_log_likelihoods,
+    joint_coherence,
+    rates,
+    sum_over_targets,
+)
 from ._digit_classifiers import Classifiers, Labelled
 from ._given import Subset, checked_subsets
 from ._latent_classification import latent_classification
@@ -86,7 +93,8 @@ class MultimodalScores:
     def from_dict(cls, saved: Mapping[str, Any]) -> MultimodalScores:
         """The scores that `to_dict` gave."""
         if saved.get("format") != FORMAT:
-            raise ValueError(f"saved should be what to_dict() gave, of format {FORMAT}. Found {saved.get('format')!r}.")
+            found = saved.get("format")
+            raise ValueError(f"saved should be what to_dict() gave, of format {FORMAT}. Found {found!r}.")
         subsets = tuple(tuple(subset) for subset in saved["subsets"])
         return cls(
             names=tuple(saved["names"]),
@@ -108,7 +116,7 @@ class MultimodalScores:
         """A line for every subset: its rate, then its scores."""
         judged = [name for name in self.names if any(target == name for _, target in self.coherence)]
         densities = [name for name in self.names if any(target == name for _, target in self.log_likelihoods)]
-        header = ["given", "rate", *judged, *(["latent", "others"] if self.latent_classification else [])]
+        header = ["given", "rate", *judged, *(["own", "others"] if self.latent_classification else [])]
         header += [*densities, *(["sum"] if densities else [])]
         lines = [header]
         for i, subset in enumerate(self.subsets):
@@ -184,7 +192,8 @@ def evaluate(
     chosen = checked_subsets(network, subsets)
     common = {"subsets": chosen, "n_rows": n_rows, "batch_size": batch_size, "seed": seed}
     found: Table = {}
-    joint, latent = math.nan, ()
+    joint = math.nan
+    latent: tuple[tuple[float, ...], ...] = ()
     if classifiers is not None:
         found = coherence(network, test.data, test.labels, classifiers, **common)  # type: ignore[arg-type]
         if len(classifiers.modules) > 1:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from . import _kernels
 from ._method import Mixing
-from ._solvers import Correlation, correlation, may_look, pivot, solve_on_face, times
+from ._solvers import Correlation, correlation, may_look, pivot, ridge_of, solve_on_face, times
 
 
 class CAGrad(Mixing):
@@ -35,6 +35,8 @@ class CAGrad(Mixing):
         self.c = c
 
     def mixing(self, gram: Tensor, /) -> Tensor:
+        if self.c and _kernels.usable(gram):
+            return _kernels.cagrad(gram, self.c, ridge_of(gram))
         r = correlation(gram)
         number = r.active.sum(-1, keepdim=True).clamp(min=1)
         pull = _pull(r, number, self.c)
@@ -70,8 +72,6 @@ def _best_in_ball(r: Correlation, q: Tensor, k: float) -> Tensor:
         v, solved = pivot(r.active > 0, face.end)
         if solved.all():
             return v
-    if _kernels.usable(q):
-        return _kernels.follow(r.matrix, q, a, r.active, r.ridge, k)
     return _follow(r, q, a, face)
 
 

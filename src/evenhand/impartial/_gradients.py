@@ -209,7 +209,7 @@ class Matrix(Source):
 
     def gram(self) -> Tensor:
         if self._gram is None:
-            gram = self._gradients @ self._gradients.mT
+            gram = products(self._gradients)
             self._gram = sum_over_ranks(gram) if self.spread else gram
         return self._gram
 
@@ -227,6 +227,21 @@ class Matrix(Source):
 
     def restore(self, vector: Tensor) -> list[Tensor]:
         return [vector] if self._origin is None else self._origin.restore(vector)
+
+
+def products(rows: Tensor) -> Tensor:
+    """All inner products ``[..., T, T]`` of rows ``[..., T, n]``.
+
+    On a GPU a few long rows would keep a handful of its processors busy, so they are cut into parts.
+    """
+    size = rows.shape[-1]
+    if not rows.is_cuda or size < LONG or size % PARTS:
+        return rows @ rows.mT
+    parts = rows.unflatten(-1, (PARTS, -1)).movedim(-2, 0)  # [parts, ..., T, n / parts]
+    return (parts @ parts.mT).sum(0)
+
+
+LONG, PARTS = 8192, 64
 
 
 def compute_dtype(tensor: Tensor) -> torch.dtype:

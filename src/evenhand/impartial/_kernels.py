@@ -81,12 +81,11 @@ def project(matrix: Tensor, norms: Tensor, inverse: Tensor, order: Tensor, dtype
     return mixing
 
 
-def follow(matrix: Tensor, q: Tensor, a: Tensor, active: Tensor, ridge: float, k: float) -> Tensor:
-    """`_cagrad._follow`: the best vector v >= 0 ``[..., T]`` in a ball of radius k."""
-    v = torch.empty_like(q, memory_format=torch.contiguous_format)
-    tensors = matrix.contiguous(), q.contiguous(), a.contiguous(), active.contiguous(), v
-    _launch(_follow, q, *tensors, ridge, k, q.shape[-1])
-    return v
+def cagrad(gram: Tensor, c: float, ridge: float) -> Tensor:
+    """CAGrad's mixing matrix ``[..., T, T]``, all of `_cagrad.CAGrad.mixing`."""
+    mixing = torch.empty(gram.shape, dtype=gram.dtype, device=gram.device)
+    _launch(_cagrad, gram[..., 0], gram.contiguous(), mixing, ridge, c, gram.shape[-1])
+    return mixing
 
 
 def solve_least_norm(matrix: Tensor, right: Tensor, touch: float) -> Tensor:
@@ -231,27 +230,34 @@ def _project(
 
 
 @_kernel
-def _follow(
-    matrices: tl.tensor,
-    qs: tl.tensor,
-    inverses: tl.tensor,
-    actives: tl.tensor,
-    solutions: tl.tensor,
+def _cagrad(
+    grams: tl.tensor,
+    mixings: tl.tensor,
     ridge: tl.float64,
-    k: tl.float64,
+    c: tl.float64,
     heads: tl.int32,
     BLOCK: tl.constexpr,
 ) -> None:
-    """CAGrad's path; see `_cagrad._follow`."""
+    """From a Gram matrix to CAGrad's mixing matrix: `_solvers.correlation`, then `_pull` and `_follow` of `_cagrad`."""
     problem = tl.program_id(0).to(tl.int64)
     index = tl.arange(0, BLOCK)
-    real = index < heads
-    vector = problem * heads + index
+    inside_tile = (index < heads)[:, None] & (index < heads)[None, :]
     entries = problem * heads * heads + index[:, None] * heads + index[None, :]
-    matrix = tl.load(matrices + entries, mask=real[:, None] & real[None, :], other=0.0)
-    q = tl.load(qs + vector, mask=real, other=0.0)
-    a = tl.load(inverses + vector, mask=real, other=0.0)
-    active = tl.load(actives + vector, mask=real, other=0.0) > 0
+    diagonal = index[:, None] == index[None, :]
+    gram = tl.load(grams + entries, mask=inside_tile, other=0.0).to(tl.float64)
+    squares = tl.sum(tl.where(diagonal, gram, 0.0), 1)
+    active = squares != 0
+    root = 1.0 / tl.sqrt(tl.where(active, squares, 1.0))
+    matrix = gram * root[:, None] * root[None, :]
+    norms, inverse = squares * root, tl.where(active, root, 0.0)
+    number = tl.maximum(tl.sum(active.to(tl.float64), 0), 1.0)
+    projections = tl.sum(matrix * norms[None, :], 1)
+    square = tl.sum(norms * projections, 0)
+    length = tl.sqrt(tl.where(square < 0, 0.0, square))
+    exists = length > tl.sum(norms, 0) * tl.sqrt(ridge)
+    q = projections / tl.where(exists, length, 1.0)
+    largest = tl.max(inverse, 0)
+    a = inverse / tl.where(largest == 0, 1.0, largest)
     start = tl.where(active, q / tl.where(a == 0, 1.0, a), float("inf"))
     face = active & (index == tl.argmin(start, 0))
     moved = face
@@ -261,11 +267,11 @@ def _follow(
     while (rounds < 10 * heads) & (done == 0):
         inside = face.to(tl.float64)
         reduced = matrix * inside[:, None] * inside[None, :]
-        reduced += tl.where(index[:, None] == index[None, :], (1.0 + ridge - inside)[:, None], 0.0)
+        reduced += tl.where(diagonal, (1.0 + ridge - inside)[:, None], 0.0)
         u = _solve(reduced, a * inside, heads, BLOCK)
         p = _solve(reduced, q * inside, heads, BLOCK)
         aa, ap, pp = tl.sum(a * u, 0), tl.sum(a * p, 0), tl.sum(q * p, 0)
-        square = ap * ap - aa * (pp - k * k)
+        square = ap * ap - aa * (pp - c * c)
         end = (ap + tl.sqrt(tl.where(square < 0, 0.0, square))) / tl.where(aa == 0, 1.0, aa)
         ru, rp = tl.sum(matrix * u[None, :], 1), tl.sum(matrix * p[None, :], 1)
         falls = ((face & (u < 0)) | (~face & (ru < a) & active)) & ~moved
@@ -279,7 +285,9 @@ def _follow(
         moved = (index == tl.argmin(events, 0)) & (done == 0)
         face = face ^ moved
         rounds += 1
-    tl.store(solutions + vector, tl.where(v < 0, 0.0, v), mask=real)
+    pull = tl.where(v < 0, 0.0, v) * tl.where(exists, length, 0.0) / number * inverse
+    rows = tl.where(active, 1.0, 0.0)[:, None] * (pull[None, :] + tl.where(diagonal, 1.0, 0.0))
+    tl.store(mixings + entries, rows / number, mask=inside_tile)
 
 
 @_kernel

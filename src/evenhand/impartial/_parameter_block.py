@@ -11,7 +11,7 @@ from torch.func import functional_call
 
 from ._block import check_number, dense
 from ._distributed import processes, sum_over_ranks
-from ._gradients import Matrix, Source, compute_dtype
+from ._gradients import PARTS, Matrix, Source, compute_dtype
 from ._method import Method
 from ._settlement import Settlement, check_fresh, once
 
@@ -62,7 +62,8 @@ class ParameterBlock(Settlement):
         return Parameters(tensors, likes)
 
     def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
-        return [stack.sum(0) for stack in _stacks(tensors, likes)]
+        n = len(tensors) // len(likes)
+        return [torch.stack(list(tensors[i : i + n])).sum(0) for i in range(0, len(tensors), n)]
 
 
 class _View:
@@ -101,48 +102,40 @@ class _Aliases(torch.autograd.Function):
         return None, None, None, *once(results, [g for g in incoming if g is not None])
 
 
-class Parameters(Source):
-    """Gradients of several tensors, T for each: their inner products add up tensor by tensor.
+class Parameters(Matrix):
+    """Gradients of several tensors, T for each, as one matrix: every head's gradients one behind the other.
 
     Every process has gradients of the same parameters, so they are averaged over the processes first.
     """
 
     def __init__(self, gradients: Sequence[Tensor], parameters: Sequence[Tensor]) -> None:
         self._parameters = parameters
-        self._stacks = [_mean_over_ranks(s.to(compute_dtype(s))) for s in _stacks(gradients, parameters)]
-        self.size = sum(p.numel() for p in parameters)
+        self._orders = [_memory_order(p) for p in parameters]
+        heads = len(gradients) // len(parameters)
+        # a few zeros make rows that can be cut into parts; see `products`
+        zeros = gradients[0].new_zeros(-sum(p.numel() for p in parameters) % PARTS)
+        flat = [self._flat(gradients[head::heads], zeros) for head in range(heads)]
+        rows = torch.cat([part for row in flat for part in row]).view(heads, -1)
+        super().__init__(_mean_over_ranks(rows.to(compute_dtype(rows))))
         self.together = processes() > 1
-        self._gram: Tensor | None = None
-
-    def gram(self) -> Tensor:
-        if self._gram is None:
-            flat = (stack.flatten(1) for stack in self._stacks)
-            self._gram = sum((f @ f.mT for f in flat), start=self._stacks[0].new_zeros(()))
-        return self._gram
-
-    def votes(self) -> Tensor:
-        return self.stacked()
-
-    def combine(self, weights: Tensor) -> list[Tensor]:
-        sums = (torch.tensordot(weights.to(s.dtype), s, dims=1) for s in self._stacks)
-        return [s.to(p.dtype) for s, p in zip(sums, self._parameters, strict=True)]
-
-    def combine_features(self, multipliers: Tensor) -> Tensor:
-        return Matrix(self.stacked()).combine_features(multipliers)
-
-    def stacked(self) -> Tensor:
-        return torch.cat([stack.flatten(1) for stack in self._stacks], dim=1)
 
     def restore(self, vector: Tensor) -> list[Tensor]:
-        parts = vector.split([p.numel() for p in self._parameters])
-        pairs = zip(parts, self._parameters, strict=True)
-        return [v.reshape(p.shape).to(p.dtype, copy=True) for v, p in pairs]
+        results, start = [], 0
+        for p, order in zip(self._parameters, self._orders, strict=True):
+            part = vector[start : start + p.numel()].view([p.shape[axis] for axis in order])
+            back = sorted(range(p.ndim), key=order.__getitem__)
+            results.append(part.permute(back).to(p.dtype))
+            start += p.numel()
+        return results
+
+    def _flat(self, gradients: Sequence[Tensor], zeros: Tensor) -> list[Tensor]:
+        pairs = zip(gradients, self._orders, strict=True)
+        return [*(g.permute(order).reshape(-1) for g, order in pairs), zeros]
 
 
-def _stacks(gradients: Sequence[Tensor], parameters: Sequence[Tensor]) -> list[Tensor]:
-    """The T gradients of every parameter, ``[T, *shape]``."""
-    heads = len(gradients) // len(parameters)
-    return [torch.stack(list(gradients[i : i + heads])) for i in range(0, len(gradients), heads)]
+def _memory_order(parameter: Tensor) -> list[int]:
+    """The axes of a parameter as they follow each other in memory: gradients then need not be copied."""
+    return sorted(range(parameter.ndim), key=lambda axis: -parameter.stride(axis))
 
 
 def _mean_over_ranks(tensor: Tensor) -> Tensor:

@@ -103,12 +103,17 @@ _blocks: weakref.WeakValueDictionary[int, Settlement] = weakref.WeakValueDiction
 def _settle_compiled(ticket: Tensor, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
     """One opaque call in a compiled graph: a method may draw random numbers and keep a state."""
     with exact_products(tensors[0].device.type):
-        return _blocks[int(ticket)]._settle(tensors, likes, mask)
+        results = _blocks[int(ticket)]._settle(tensors, likes, mask)
+    outputs = [torch.empty_like(like) for like in likes]
+    if len(results) == 1 and results[0].stride() == outputs[0].stride():
+        return results
+    torch._foreach_copy_(outputs, results)  # an operator's results may not share memory
+    return outputs
 
 
 @_settle_compiled.register_fake
 def _(ticket: Tensor, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
-    return [torch.empty_like(like, memory_format=torch.contiguous_format) for like in likes]
+    return [torch.empty_like(like) for like in likes]
 
 
 _neutral = False

@@ -40,8 +40,12 @@ def correlation(gram: Tensor) -> Correlation:
     root = (squares + silent).rsqrt()
     matrix = precise * root.unsqueeze(-1) * root.unsqueeze(-2)
     matrix.diagonal(dim1=-2, dim2=-1).add_(silent)
-    ridge = 4 * gram.shape[-1] * torch.finfo(gram.dtype).eps
-    return Correlation(matrix, squares * root, root - silent, 1 - silent, ridge)
+    return Correlation(matrix, squares * root, root - silent, 1 - silent, ridge_of(gram))
+
+
+def ridge_of(gram: Tensor) -> float:
+    """The rounding error of the correlations of a Gram matrix."""
+    return 4 * gram.shape[-1] * torch.finfo(gram.dtype).eps
 
 
 def solve_dtype(tensor: Tensor) -> torch.dtype:

@@ -99,7 +99,7 @@ class MixtureVAE(nn.Module):
         pairs = []
         for name, encoder, likelihood in zip(self.names, self.encoders, self.likelihoods, strict=True):
             if name in values:
-                pairs.append(self._posterior(encoder(likelihood.inputs(values[name]))))
+                pairs.append(self._posterior(encoder(_as_weights(likelihood.inputs(values[name]), encoder))))
         return torch.stack([mean for mean, _ in pairs]), torch.stack([scale for _, scale in pairs])
 
     def experts(self, values: Mapping[str, Tensor], observed: Tensor | None = None) -> Experts:
@@ -236,6 +236,12 @@ def _same(z: Tensor) -> Tensor:
 def _channels_last(x: Tensor) -> Tensor:
     """Images as convolutions like them; decoders give theirs back in the same order."""
     return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
+
+
+def _as_weights(x: Tensor, network: nn.Module) -> Tensor:
+    """Inputs in the precision of the weights: data are often in double precision, or the model is."""
+    weight = next(network.parameters(), x)
+    return x.to(weight.dtype) if weight.is_floating_point() and x.is_floating_point() else x
 
 
 def _half(x: Tensor) -> bool:

@@ -110,6 +110,8 @@ class Loop:
                 self._after_epoch()
         if self._best is not None:
             self.model.load_state_dict(self._best)
+        for logger in self.fabric.loggers:
+            logger.save()  # some keep rows in memory until then
 
     @property
     def steps_per_epoch(self) -> int:
@@ -121,9 +123,14 @@ class Loop:
     def _set_up(self) -> None:
         if self.steps_per_epoch == 0:
             raise ValueError(f"data should have rows for every process. Found {len(self.data)}.")
-        if self.kl_warm_up > self.epochs:
+        if self.batch_size < self.fabric.world_size:
             raise ValueError(
-                f"kl_warm_up should be at most the {self.epochs} epochs of the training, else the full KL weight is "
+                f"batch_size should be at least 1 for each of {self.fabric.world_size} processes. "
+                f"Found {self.batch_size}."
+            )
+        if not 0 <= self.kl_warm_up <= self.epochs:
+            raise ValueError(
+                f"kl_warm_up should be from 0 to the {self.epochs} epochs of the training, else the full KL weight is "
                 f"never reached. Found {self.kl_warm_up}."
             )
         self._epoch = self._position = 0
@@ -210,7 +217,9 @@ class Loop:
             return
         left: Sequence[Tensor] = order.split(self.batch_size)[batches]
         own = [index[rank::world].tolist() for index in left]
-        for index, items in zip(left, DataLoader(self.data, batch_sampler=own), strict=True):
+        # a loader draws a number when it starts, also in the middle of an epoch: not from the numbers of the networks
+        loader = DataLoader(self.data, batch_sampler=own, generator=generator)
+        for index, items in zip(left, loader, strict=True):
             yield len(index), {name: x.to(self._device) for name, x in items.items()}, None
 
     # between steps
@@ -223,6 +232,7 @@ class Loop:
             self._save()
 
     def _after_epoch(self) -> None:
+        self._look()
         self._epoch, self._position = self._epoch + 1, 0
         score = None if self.validation is None else self._validate()
         if self._seen.n or score is not None:
@@ -284,6 +294,7 @@ class Loop:
     def _save(self) -> None:
         if self.folder is None:
             return
+        self._look()  # what is broken does not replace what is not
         own = torch.cuda.get_rng_state(self._device) if self._device.type == "cuda" else torch.empty(0)
         random = [self.fabric.all_gather(state.to(self._device)).cpu() for state in (torch.get_rng_state(), own)]
         if self.fabric.is_global_zero:
