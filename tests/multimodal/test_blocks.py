@@ -38,6 +38,13 @@ class Chosen(Scaling):
         return self.fixed.expand(gram.shape[:-1])
 
 
+class Smooth(Scaling):
+    """Weights by all inner products, which rounding cannot turn over as it can the faces of a quadratic program."""
+
+    def weights(self, gram, /):
+        return 1 + gram.sum(-1) / gram.diagonal(dim1=-2, dim2=-1).sum(-1, keepdim=True)
+
+
 def setting(choice="mixture", seed=0):
     torch.manual_seed(seed)
     net = network(choice, encoders=Wide)
@@ -218,17 +225,13 @@ def test_samples_are_settled_expert_by_expert(choice, objective, goal, preserve_
 
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("goal", ["LI", "EEI"])
-@pytest.mark.parametrize("method", [CAGrad, MGDA])
-def test_gradients_are_compared_where_rows_have_both(choice, goal, method):
+def test_gradients_are_compared_where_rows_have_both(choice, goal):
     """Every expert's block knows which rows have the expert, and which of its decoders or densities they have."""
     if goal == "EEI" and choice == "product":
         return
     net, values = setting(choice)
-    with torch.no_grad():  # experts that overlap: gradients of 1e-14 beside those of 1 have no clear settlement
-        for p in net.encoders.parameters():
-            p.mul_(0.3)
     observed = holes(B)
-    model = core(net, objective="siwae", impartial=goals(goal, method=method))
+    model = core(net, objective="siwae", impartial={goal: Smooth()})
     noise = model.noise(B)
     z, decoders, densities, prior = apart(net, values, noise, "siwae", observed)
     present = net.experts(values, observed).present
@@ -239,7 +242,7 @@ def test_gradients_are_compared_where_rows_have_both(choice, goal, method):
         heads = observed if goal == "LI" else present.mT
         mask = torch.stack([row & there for row, there in zip(heads, present[a], strict=True)])
         y = z[a].detach().requires_grad_()
-        views = Block(method())(y, len(meet), observed=mask)
+        views = Block(Smooth())(y, len(meet), observed=mask)
         torch.autograd.backward(views, list(meet[:, a]))
         settled.append(y.grad)
     net.zero_grad()

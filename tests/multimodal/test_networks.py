@@ -493,3 +493,20 @@ def test_numbers_of_classes_are_checked():
     for make in (lambda: ImageClassifier((1, 8, 8), 0), lambda: TextClassifier(5, 0)):
         with pytest.raises(ValueError, match="n_classes should be an integer >= 1. Found 0."):
             make()
+
+
+def test_a_doubled_image_in_squares():
+    """What the SVHN decoder computes on a GPU is the transposed convolution, forward and backward."""
+    layer = SVHNDecoder(L).layers[2]
+    x = torch.randn(3, 128, 4, 7, requires_grad=True)
+    tensors = (x, *layer.parameters())
+    expected, found = layer.convolution(x), layer.in_squares(x.contiguous(memory_format=torch.channels_last))
+    torch.testing.assert_close(found, expected)
+    assert found.is_contiguous(memory_format=torch.channels_last)
+    weights = torch.randn_like(found)
+    for a, b in zip(
+        torch.autograd.grad((found * weights).sum(), tensors),
+        torch.autograd.grad((expected * weights).sum(), tensors),
+        strict=True,
+    ):
+        torch.testing.assert_close(a, b)

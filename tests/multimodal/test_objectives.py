@@ -478,6 +478,19 @@ def test_rows_that_lack_what_is_given_are_judged_without(choice):
         assert found[b].item() == pytest.approx(expected.item(), abs=0.2)
 
 
+@pytest.mark.parametrize("choice", CHOICES)
+def test_what_is_missing_is_left_out_of_what_is_given(choice):
+    net, values, observed = network(choice, exact=True), draw(14), holes(14)
+    garbage = {n: torch.where(observed[:, [d]], x, 1e3) for d, (n, x) in enumerate(values.items())}
+    found, again = (
+        mixture_log_likelihood(
+            net, batch, observed, given="cb", target="a", n_samples=10, generator=torch.Generator().manual_seed(0)
+        )
+        for batch in (values, garbage)
+    )
+    torch.testing.assert_close(found, again)
+
+
 def test_log_likelihoods_do_not_depend_on_the_batch():
     """The same row many times over, in one batch or in parts."""
     net, values = network("mixture", exact=True), draw(1, seed=2)

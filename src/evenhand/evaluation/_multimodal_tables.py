@@ -44,7 +44,7 @@ Column = tuple[str, Callable[[MultimodalScores], float]]
 
 
 def reconstruction_table(results: Iterable[Result], *, baseline: str = BASELINE) -> list[Row]:
-    """Coherence in % given all modalities (tables 3 and 8): a column for every modality.
+    """Coherence in % given all modalities (tables 3 and 9): a column for every modality.
 
     Args:
         results: Models and methods with their scores.
@@ -57,7 +57,7 @@ def reconstruction_table(results: Iterable[Result], *, baseline: str = BASELINE)
 
 
 def coherence_table(results: Iterable[Result], *, baseline: str = BASELINE) -> list[Row]:
-    """Self and cross coherence in % (tables 4 and 9 to 11), and the hours of training if they are known.
+    """Self and cross coherence in % (tables 4 and 10 to 12), and the hours of training if they are known.
 
     Args:
         results: Models and methods with their scores.

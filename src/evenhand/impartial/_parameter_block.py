@@ -135,7 +135,8 @@ class Parameters(Matrix):
 
 def _memory_order(parameter: Tensor) -> list[int]:
     """The axes of a parameter as they follow each other in memory: gradients then need not be copied."""
-    return sorted(range(parameter.ndim), key=lambda axis: -parameter.stride(axis))
+    strides = parameter.stride()
+    return sorted(range(parameter.ndim), key=lambda axis: -strides[axis])
 
 
 def _mean_over_ranks(tensor: Tensor) -> Tensor:

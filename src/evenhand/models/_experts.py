@@ -104,7 +104,8 @@ def expert_subsets(
     """
     if not isinstance(experts, str):
         return _check_subsets(names, experts)
-    everyone, alone = tuple(names), [(name,) for name in names]
+    everyone = tuple(names)
+    alone: list[tuple[str, ...]] = [(name,) for name in names]
     if experts == "product":
         return [everyone]
     if experts == "mixture":
@@ -120,7 +121,7 @@ def expert_subsets(
         raise ValueError(
             f"max_experts or max_size should be given for {len(names)} modalities, which have {number} subsets."
         )
-    between = [subset for size in sizes for subset in combinations(names, size)]
+    between: list[tuple[str, ...]] = [subset for size in sizes for subset in combinations(names, size)]
     whole = [everyone] if len(names) > 1 else []
     if max_experts is not None and len(alone + between + whole) > max_experts:
         room = max_experts - len(alone + whole)

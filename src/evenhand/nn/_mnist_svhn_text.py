@@ -187,15 +187,18 @@ class _Twice(nn.Module):
     """A transposed convolution with kernel 4, stride 2 and padding 1, which doubles an image.
 
     On a GPU it is computed as an ordinary convolution with kernel 3 that gives all four pixels of a square at once;
-    5 of 9 of its products are with zeros, and it takes less than half of the time.
+    5 of 9 of its products are with zeros, and it still takes a quarter less of the time of a step.
     """
 
-    taps: Tensor  # [2, 3]: for the even and the odd pixel, the weight of the pixel before, at and behind it; 4 is none
+    taps: Tensor  # [16, 36]: which of 4 x 4 weights is at (phase, place) of both axes, each 2 x 3
 
     def __init__(self, convolution: nn.ConvTranspose2d) -> None:
         super().__init__()
         self.convolution = convolution
-        self.register_buffer("taps", torch.tensor([[3, 1, 4], [4, 2, 0]]), persistent=False)
+        # even pixels see the one before with weight 3 and that at their place with 1; odd ones 2 there and 0 behind
+        axis = torch.zeros(4, 6)
+        axis[[3, 1, 2, 0], [0, 1, 4, 5]] = 1.0
+        self.register_buffer("taps", torch.kron(axis, axis), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.in_squares(x) if x.is_cuda else self.convolution(x)
@@ -205,9 +208,8 @@ class _Twice(nn.Module):
         weight, bias = self.convolution.weight, self.convolution.bias  # [n_in, n_out, 4, 4], [n_out]
         assert bias is not None
         n_out = weight.shape[1]
-        padded = functional.pad(weight, (0, 1, 0, 1))
-        parts = padded[:, :, self.taps[:, None, :, None], self.taps[None, :, None, :]]  # [n_in, n_out, 2, 2, 3, 3]
-        kernel = parts.permute(2, 3, 1, 0, 4, 5).flatten(0, 2).contiguous(memory_format=torch.channels_last)
+        parts = (weight.flatten(2) @ self.taps.to(weight.dtype)).unflatten(2, (2, 3, 2, 3))  # a product needs no sorting
+        kernel = parts.permute(2, 4, 1, 0, 3, 5).flatten(0, 2).contiguous(memory_format=torch.channels_last)
         squares = functional.conv2d(x, kernel, bias.repeat(4), padding=1)  # [N, 4 n_out, h, w]
         n, _, h, w = squares.shape
         pixels = squares.permute(0, 2, 3, 1).view(n, h, w, 2, 2, n_out)

@@ -319,7 +319,8 @@ class Loop:
         self._optimizer.load_state_dict(state["optimizer"])
         self._generator.set_state(state["noise"])
         rank = self.fabric.global_rank
-        own, device = [part.reshape(self.fabric.world_size, -1)[rank].to(torch.uint8) for part in state["random"]]
+        # copies: torch crashes when it is given a state in the middle of another tensor
+        own, device = [part.reshape(self.fabric.world_size, -1)[rank].byte().clone() for part in state["random"]]
         torch.set_rng_state(own)
         if self._device.type == "cuda" and device.numel():
             torch.cuda.set_rng_state(device, self._device)
