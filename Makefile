@@ -37,7 +37,7 @@ $(VENV)/demo.done: $(VENV)/base.done
 	touch $@
 
 $(VENV)/test.done: $(VENV)/base.done
-	$(INSTALL) -e '.[demo,plot,data]' --group test
+	$(INSTALL) -e '.[demo,plot,data,multimodal]' --group test
 	touch $@
 
 $(VENV)/check.done: $(VENV)/base.done

@@ -5,7 +5,7 @@ how much ink it has, how many pixels are dark, whether there is a loop, and how 
 rows either the image or the table is taken away, never both. The model learns from what is left, and is then asked
 for the table of images that it has not seen, and for the images of tables.
 
-    python examples/multimodal.py [--epochs 60] [--rows 1797]
+    python examples/multimodal.py [--epochs 30] [--rows 1797]
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def image_error(truth: np.ndarray, guess: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--rows", type=int, default=1797)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -102,7 +102,7 @@ def main() -> None:
             {"image": Modality(likelihood=Laplace(0.1), shape=(1, 8, 8)), "table": Modality(likelihood=table)},
             n_latent=8,
             experts="mixture-of-products",
-            n_samples=5,
+            n_samples=3,
             impartial=impartial,
             seed=args.seed,
         )

@@ -511,3 +511,17 @@ def test_log_densities_are_those_of_torch():
     found = log_densities(Experts(mean, scale), [z] * 3)
     for a, other in itertools.product(range(3), range(3)):
         torch.testing.assert_close(found[a, other], td.Normal(mean[other], scale[other]).log_prob(z[a]).sum(-1))
+
+
+def test_contrastive_counts_comparable_rows_only():
+    related, unrelated = torch.randn(4), torch.randn(3, 2, 4)
+    comparable = torch.rand(3, 2, 4) < 0.5
+    found = contrastive(related, unrelated, 2.0, comparable)
+    for b in range(4):
+        against = []
+        for d in range(3):
+            terms = [related[b], *unrelated[d, comparable[d, :, b], b]]
+            against.append(torch.stack(terms).exp().mean().log())
+        torch.testing.assert_close(found[b], 2 * related[b] - torch.stack(against).mean())
+    everything = contrastive(related, unrelated, 2.0, torch.ones_like(comparable))
+    torch.testing.assert_close(everything, contrastive(related, unrelated, 2.0))

@@ -85,7 +85,7 @@ def _log_p(
     for d, name in enumerate(network.names):
         if name in names:
             parts = z.flatten(0, 1).split(max(1, ROWS_AT_ONCE // z.shape[2]))
-            likelihood = network.likelihoods[d]
+            likelihood = network.likelihood(name)
             log_p = torch.cat([likelihood.log_prob(network.decode(part, name), prepared[name]) for part in parts])
             log_p = log_p.unflatten(0, z.shape[:2])
             total = total + (log_p if observed is None else torch.where(observed[:, d], log_p, 0.0))

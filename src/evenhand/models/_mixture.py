@@ -82,7 +82,7 @@ class MixtureVAE(nn.Module):
         self.prior_expert = prior_expert
         chosen = torch.tensor([[name in subset for name in self.names] for subset in subsets])
         self.register_buffer("subsets", chosen, persistent=False)
-        self._alone = not prior_expert and len(subsets) == len(self.names) and bool((chosen == chosen.diag().diag()).all())
+        self._alone = not prior_expert and torch.equal(chosen, torch.eye(len(self.names), dtype=torch.bool))
 
     @property
     def n_experts(self) -> int:
@@ -91,15 +91,21 @@ class MixtureVAE(nn.Module):
 
     def prepare(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Stored values as the likelihoods compare with them."""
-        lookup = dict(zip(self.names, self.likelihoods, strict=True))
-        return {name: _channels_last(lookup[name].prepare(x)) for name, x in values.items()}
+        return {name: _channels_last(self.likelihood(name).prepare(x)) for name, x in values.items()}
+
+    def likelihood(self, name: str) -> Likelihood:
+        """The likelihood of a modality."""
+        found = self.likelihoods[self.names.index(name)]
+        assert isinstance(found, Likelihood)
+        return found
 
     def posteriors(self, values: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Mean and scale of the posterior of every modality that is given, ``[D', B, L]``, in the model's order."""
         pairs = []
-        for name, encoder, likelihood in zip(self.names, self.encoders, self.likelihoods, strict=True):
+        for name, encoder in zip(self.names, self.encoders, strict=True):
             if name in values:
-                pairs.append(self._posterior(encoder(_as_weights(likelihood.inputs(values[name]), encoder))))
+                inputs = self.likelihood(name).inputs(values[name])
+                pairs.append(self._posterior(encoder(_as_weights(inputs, encoder))))
         return torch.stack([mean for mean, _ in pairs]), torch.stack([scale for _, scale in pairs])
 
     def experts(self, values: Mapping[str, Tensor], observed: Tensor | None = None) -> Experts:
@@ -121,6 +127,9 @@ class MixtureVAE(nn.Module):
             observed: Which of the given ones a row has, ``[B, D']``.
         """
         given = torch.tensor([name in values for name in self.names], device=self.subsets.device)
+        if not (self.subsets & given).any():
+            known = ", ".join(name for name, used in zip(self.names, self.subsets.any(0).tolist(), strict=True) if used)
+            raise ValueError(f"One of the modalities of the experts should be given ({known}). Found {', '.join(values)}.")
         together = bool(((self.subsets & given) == given).all(1).any())
         subsets = given[None] if together else torch.unique(self.subsets & given, dim=0)
         subsets = subsets[subsets.any(1)][:, given]
@@ -165,7 +174,7 @@ class MixtureVAE(nn.Module):
         columns = []
         for d, (name, view) in enumerate(zip(self.names, views, strict=True)):
             calls = decoders[d] if decoders else [self.decoders[d]]
-            log_p = _log_likelihood(self.likelihoods[d], calls, weigh(view), prepared[name], micro_batch)
+            log_p = _log_likelihood(self.likelihood(name), calls, weigh(view), prepared[name], micro_batch)
             columns.append(log_p if observed is None else torch.where(observed[:, d], log_p, 0.0))
         there = None if experts.present is None else experts.present.mT
         views = (split_densities or _copies)(z, self.n_experts, _heads_of_rows(there, experts.present))
@@ -176,7 +185,7 @@ class MixtureVAE(nn.Module):
     def decode(self, z: Tensor, name: str) -> Tensor:
         """The parameters of a modality's likelihood ``[..., *parameters]`` for samples ``[..., L]``."""
         parameters: Tensor = self.decoders[self.names.index(name)](z.reshape(-1, z.shape[-1]))
-        return parameters.unflatten(0, z.shape[:-1]) if z.ndim != 2 else parameters
+        return parameters.reshape(*z.shape[:-1], *parameters.shape[1:])
 
     def _posterior(self, output: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         if isinstance(output, Tensor):
@@ -198,7 +207,8 @@ def _log_likelihood(
 ) -> Tensor:
     """log p(x | z) ``[A, K, B]``: the samples of all experts in one call, or those of each in its own."""
     if len(calls) == 1:
-        return _decode_and_compare(likelihood, calls[0], view.flatten(0, 1), x, micro_batch).unflatten(0, view.shape[:2])
+        log_p = _decode_and_compare(likelihood, calls[0], view.flatten(0, 1), x, micro_batch)
+        return log_p.unflatten(0, view.shape[:2])
     pairs = zip(calls, view.unbind(0), strict=True)
     return torch.stack([_decode_and_compare(likelihood, call, z, x, micro_batch) for call, z in pairs])
 

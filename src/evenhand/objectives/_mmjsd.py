@@ -29,7 +29,9 @@ def gaussian_kl(mean: Tensor, scale: Tensor, other_mean: Tensor, other_scale: Te
     return 0.5 * (ratio + distance - 1 - ratio.log()).sum(-1)
 
 
-def mmjsd(log_likelihood: Tensor, divergences: Tensor, present: Tensor | None = None, kl_weight: float | Tensor = 1.0) -> Tensor:
+def mmjsd(
+    log_likelihood: Tensor, divergences: Tensor, present: Tensor | None = None, kl_weight: float | Tensor = 1.0
+) -> Tensor:
     r"""The ELBO with a Jensen-Shannon divergence in place of the rate, for every row ``[B]``.
 
     .. math:: \frac1{D K} \sum_{d,k} \log p(x|z_k^d) - \beta\, \frac{1}{D+1} \Bigl( \sum_d \mathrm{KL}(q_d \| f) +

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -36,8 +36,8 @@ class ImpartialMixture(nn.Module):
     The blocks of section 4.2 of the paper, :math:`2|\mathcal A| + D` of them:
 
     - ``LI``, likelihood impartiality: at the samples of every expert, the gradients of the D decoders.
-    - ``EEI``, encoder expert-impartiality: at the samples of every expert, those of the :math:`|\mathcal A|` densities.
-    - ``DEI``, decoder expert-impartiality: at the parameters of every decoder, those of the :math:`|\mathcal A|` experts.
+    - ``EEI``, encoder expert-impartiality: there too, those of the :math:`|\mathcal A|` densities.
+    - ``DEI``, decoder expert-impartiality: at the parameters of every decoder, those of the experts.
 
     Args:
         network: The model.
@@ -131,10 +131,11 @@ class ImpartialMixture(nn.Module):
         if self.objective == "contrastive":
             values, observed, noise = self._with_unrelated(values, observed, noise)
         terms, late = self._terms(values, observed, noise)
-        bound = self._bound(terms, observed, weight, late)
+        bound = self._bound(terms, weight, late)
         value = bound[:n_rows]
         if self.objective == "contrastive":
-            value = contrastive(value, bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows)), self.contrast)
+            unrelated = bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
+            value = contrastive(value, unrelated, self.contrast, self._comparable(observed, n_rows))
         return self._step(value, terms, observed, n_rows)
 
     def score(self, step: Step) -> float:
@@ -151,7 +152,10 @@ class ImpartialMixture(nn.Module):
         late = torch.ones(*noise.shape[:-1], 1, device=noise.device) if self.gradient == "dreg" else None
         split = _split(self.blocks["LI"]) if "LI" in self.blocks else None
         densities = _split(self.blocks["EEI"]) if "EEI" in self.blocks and self.objective != "mmjsd" else None
-        decoders = [block(self.network.n_experts) for block in self.blocks["DEI"]] if "DEI" in self.blocks else None
+        decoders = None
+        if "DEI" in self.blocks:
+            shared: Any = self.blocks["DEI"]
+            decoders = [block(self.network.n_experts) for block in shared]
         terms = self.network(
             values,
             noise,
@@ -165,7 +169,7 @@ class ImpartialMixture(nn.Module):
         )
         return terms, late
 
-    def _bound(self, terms: MixtureTerms, observed: Tensor | None, weight: float | Tensor, late: Tensor | None) -> Tensor:
+    def _bound(self, terms: MixtureTerms, weight: float | Tensor, late: Tensor | None) -> Tensor:
         """The objective for every row, from log-likelihoods after the local step."""
         log_likelihood, present = self._locally(terms.log_likelihood), terms.experts.present
         if self.objective == "mmjsd":
@@ -199,13 +203,23 @@ class ImpartialMixture(nn.Module):
         shifts = [1 + j % max(1, n_rows - 1) for j in range(self.n_negatives)]
         copies = 1 + len(self.names) * len(shifts)
         rows = torch.arange(n_rows, device=noise.device)
-        more, masks = {}, []
+        more: dict[str, Tensor] = {}
+        masks: list[Tensor] = []
         for d, name in enumerate(self.names):
-            index = [rows] + [rows.roll(s) if d == e else rows for e in range(len(self.names)) for s in shifts]
-            more[name] = values[name][torch.cat(index)]
-            masks.append(None if observed is None else observed[torch.cat(index), d])
+            parts = [rows] + [rows.roll(s) if d == e else rows for e in range(len(self.names)) for s in shifts]
+            index = torch.cat(parts)
+            more[name] = values[name][index]
+            if observed is not None:
+                masks.append(observed[index, d])
         mask = None if observed is None else torch.stack(masks, -1)
         return more, mask, noise.repeat(1, 1, copies, 1)
+
+    def _comparable(self, observed: Tensor | None, n_rows: int) -> Tensor | None:
+        """Which changed rows have the modalities of the row itself, ``[D, N, B]``; None for all."""
+        if observed is None:
+            return None
+        changed = observed[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
+        return (changed == observed[:n_rows]).all(-1)
 
     def _step(self, value: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int) -> Step:
         with torch.no_grad():
