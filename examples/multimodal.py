@@ -24,7 +24,7 @@ from evenhand.data import Modalities
 from evenhand.evaluation import rates
 from evenhand.likelihoods import Laplace, Table
 
-WORDS = np.array("zero one two three four five six seven eight nine".split())
+WORDS = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
 
 
 def load(n: int, seed: int) -> tuple[np.ndarray, pd.DataFrame]:
@@ -51,30 +51,31 @@ def has_loop(image: np.ndarray) -> bool:
     return bool(ndimage.label(np.pad(image < 0.35, 1, constant_values=True))[1] > 1)
 
 
-def guessed_tables(model: MultimodalVAE, images: np.ndarray, like: pd.DataFrame) -> pd.DataFrame:
+def guessed_table(model: MultimodalVAE, images: np.ndarray, like: pd.DataFrame) -> pd.DataFrame:
     """From images: numbers averaged over 20 guesses, the most frequent category."""
     guesses = pd.concat(model.predict({"image": images}, "table", n=20)["table"]).groupby(level=0)
-    return pd.DataFrame({c: guesses[c].agg(lambda x: x.mode()[0] if nominal(like[c]) else x.mean()) for c in like})
+    columns = {c: guesses[c].agg(lambda x: x.mode()[0]) if nominal(like[c]) else guesses[c].mean() for c in like}
+    return pd.DataFrame(columns).set_index(like.index)
 
 
 def nominal(column: pd.Series) -> bool:
     return column.dtype == bool or not pd.api.types.is_numeric_dtype(column)
 
 
-def table_errors(truth: pd.DataFrame, guess: pd.DataFrame, train: pd.DataFrame) -> dict[str, float]:
+def errors_of(test: dict, table: pd.DataFrame, images: np.ndarray, seen: pd.DataFrame) -> dict[str, float]:
     """The share of wrong categories; for numbers the root mean square error over that of guessing the mean."""
     errors = {}
-    for c in truth:
-        if nominal(truth[c]):
-            errors[c] = float((truth[c] != guess[c]).mean())
+    for name, truth in test["table"].items():
+        if nominal(truth):
+            error = (truth != table[name]).mean()
         else:
-            far = [np.sqrt(((truth[c] - g) ** 2).mean()) for g in (guess[c], train[c].mean())]
-            errors[c] = float(far[0] / far[1])
-    return errors
+            error = rmse(truth, table[name]) / rmse(truth, seen[name].mean())
+        errors[f"{name} from image"] = error
+    return errors | {"image from table": rmse(test["image"], images)}
 
 
-def image_error(truth: np.ndarray, guess: np.ndarray) -> float:
-    return float(np.sqrt(((truth - guess) ** 2).mean()))
+def rmse(truth: np.ndarray, guess: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((truth - guess) ** 2)))
 
 
 def main() -> None:
@@ -93,8 +94,9 @@ def main() -> None:
     observed = {name: absent != name for name in train}
     seen = frame[:n][observed["table"]]  # what the model may know of tables
     table = Table(seen)
-    print(f"{n} rows for training, without the image: {(absent == 'image').sum()}, without the table: "
-          f"{(absent == 'table').sum()}; {len(images) - n} for tests\n{table.schema.explain()}\n")  # fmt: skip
+    number = {name: int((absent == name).sum()) for name in train}
+    print(f"{n} rows for training, {number['image']} without image, {number['table']} without table")
+    print(f"{len(images) - n} rows for tests, with both\n\n{table.schema.explain()}\n")
 
     models = {}
     for how, impartial in {"plain": {}, "impartial": {"LI": CAGrad(0.4)}}.items():
@@ -109,17 +111,13 @@ def main() -> None:
         models[how] = model.fit(train, observed=observed, epochs=args.epochs, seed=args.seed)
 
     trivial = frame[n:].assign(**{c: seen[c].mode()[0] if nominal(seen[c]) else seen[c].mean() for c in seen})
-    columns = {"trivial": table_errors(frame[n:], trivial, seen)}
     mean_image = images[:n][observed["image"]].mean(0)
-    pictures = {"trivial": image_error(images[n:], mean_image)}
+    errors = {"trivial": errors_of(test, trivial, mean_image, seen)}
     for how, model in models.items():
-        guess = guessed_tables(model, images[n:], frame).set_index(frame.index[n:])
-        columns[how] = table_errors(frame[n:], guess, seen)
-        drawn = model.predict({"table": frame[n:]}, "image", n=20)["image"].mean(0)
-        pictures[how] = image_error(images[n:], drawn.numpy())
+        drawn = model.predict({"table": test["table"]}, "image", n=20)["image"].mean(0)
+        errors[how] = errors_of(test, guessed_table(model, test["image"], frame[n:]), drawn.numpy(force=True), seen)
     print("Error on test rows (lower is better): wrong categories, numbers relative to the mean, pixels from 0 to 1")
-    print(pd.DataFrame(columns).rename(index=lambda c: f"{c} from image").round(3).to_string())
-    print(pd.DataFrame(pictures, index=["image from table"]).round(3).to_string(header=False))
+    print(pd.DataFrame(errors).round(3).to_string())
 
     rows = Modalities({"image": torch.from_numpy(images[n:]), "table": table.read(frame[n:])})
     print("\nRate in nats given what is seen: a low error at a high rate may only be a weaker KL term")

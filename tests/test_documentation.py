@@ -65,6 +65,7 @@ def test_every_method_has_a_page():
 EXAMPLES = {
     "heterogeneous_vae.py": ["--epochs", "1", "--figure", "FIGURE"],
     "impute.py": ["--epochs", "1", "--rows", "500"],
+    "multimodal.py": ["--epochs", "1", "--rows", "200"],
     "multitask.py": [],
     "diagnose.py": [],
 }
@@ -81,6 +82,7 @@ def test_examples_run(name, capsys, monkeypatch, tmp_path):
     expected = {
         "heterogeneous_vae.py": "Who was neglected by plain training?",
         "impute.py": "Error on the removed cells",
+        "multimodal.py": "image from table",
         "multitask.py": "error in units of the task's deviation",
         "diagnose.py": "A mixture of three experts:",
     }

@@ -123,7 +123,9 @@ def test_masks_and_holes_come_together():
     assert "label" not in found.observed
 
 
-@pytest.mark.parametrize(("name", "rubbish"), [("label", -1), ("label", 99), ("vector", torch.inf), ("positive", 0.0)])
+@pytest.mark.parametrize(
+    ("name", "rubbish"), [("label", -1), ("label", 99), ("vector", torch.inf), ("positive", 0.0)]
+)
 @pytest.mark.parametrize("kind", ["mapping", "Modalities", "Modalities with an index"])
 def test_what_is_not_observed_may_be_anything(name, rubbish, kind):
     """It is neither refused nor does it get into the gradients."""
@@ -195,14 +197,22 @@ MISTAKES = {
     "negative": ("positive", torch.full((N, 2), -2.0), "'positive': values should be above zero. Found -2"),
     "grey": ("bits", torch.full((N, 2), 1.5), "'bits': values should be"),
     "infinite": ("vector", torch.full((N, 3), torch.inf), "'vector': values should be finite.*infinite"),
-    "complex": ("vector", torch.zeros(N, 3, dtype=torch.complex64), "'vector' should be real numbers. Found torch.compl"),
+    "complex": (
+        "vector",
+        torch.zeros(N, 3, dtype=torch.complex64),
+        "'vector' should be real numbers. Found torch.compl",
+    ),
     "strings": ("label", ["a"] * N, "'label' should be a tensor, an array or a list of items. It cannot be read"),
     "string": ("label", "abcdef", "'label' should be a tensor, an array or a list of items. It cannot be read"),
     "array of strings": ("label", np.array(["a"] * N), "'label' should be a tensor, an array or a list of items"),
     "objects": ("vector", np.array([None] * N), "'vector' should be a tensor, an array or a list"),
     "ragged": ("vector", [[1.0, 2.0, 3.0], [1.0]] * 3, r"The items of 'vector' should all have the shape \[3\]"),
     "ragged inside": ("vector", [[1.0, [2.0, 3.0]]] * N, r"The items of 'vector' should all have the shape \[3\]"),
-    "a shape beside None": ("vector", [None, [1.0, 2.0]] * 3, r"The items of 'vector' should all have the shape \[3\]"),
+    "a shape beside None": (
+        "vector",
+        [None, [1.0, 2.0]] * 3,
+        r"The items of 'vector' should all have the shape \[3\]",
+    ),
     "another number of rows": ("label", torch.zeros(N - 1, dtype=torch.long), "same number of rows.*'label' has 5"),
 }
 
@@ -264,14 +274,22 @@ def test_names_of_data():
         with pytest.raises(ValueError, match="data should have the modality 'label'.*list of None"):
             call({"vector": values["vector"]})
     for call in (one.predict, one.encode, one.fit):
-        with pytest.raises(ValueError, match="data should have at least one of the modalities 'vector', 'label'. Found"):
+        with pytest.raises(
+            ValueError, match="data should have at least one of the modalities 'vector', 'label'. Found"
+        ):
             call({})
 
 
 def test_names_of_targets_and_given():
     one, values = model("vector", "label"), data("vector", "label")
-    for call in (lambda t: one.predict(values, t), lambda t: one.sample(1, t), lambda t: one.log_likelihood(values, (), t)):
-        with pytest.raises(ValueError, match="target should be some of the modalities 'vector', 'label'. Found 'sound'"):
+    for call in (
+        lambda t: one.predict(values, t),
+        lambda t: one.sample(1, t),
+        lambda t: one.log_likelihood(values, (), t),
+    ):
+        with pytest.raises(
+            ValueError, match="target should be some of the modalities 'vector', 'label'. Found 'sound'"
+        ):
             call("sound")
         with pytest.raises(ValueError, match="target should be at least one modality. Found none"):
             call([])
@@ -400,11 +418,17 @@ def build(**options):
         ({"decoder": Function(lambda z: z.sum())}, "The decoder of 'sound' should give one tensor"),
         ({"decoder": Function(lambda z: z[:1])}, r"The decoder of 'sound' should give one tensor.*Found \[1, 2\]"),
         ({"decoder": Function(crash)}, "The decoder of 'sound' should take.*a missing key"),
-        ({"encoder": nn.Linear(3, 3)}, r"The encoder of 'sound' should give.*\[2, 4\].*two of \[2, 2\].*Found \[2, 3\]"),
+        (
+            {"encoder": nn.Linear(3, 3)},
+            r"The encoder of 'sound' should give.*\[2, 4\].*two of \[2, 2\].*Found \[2, 3\]",
+        ),
         ({"encoder": nn.Linear(7, 4)}, r"The encoder of 'sound' should take a tensor of shape \[2, 3\]. It failed"),
         ({"encoder": Function(crash)}, "The encoder of 'sound' should take.*a missing key"),
         ({"encoder": Function(lambda x: None)}, "The encoder of 'sound' should give.*Found NoneType"),
-        ({"encoder": Function(lambda x: (1.0, 2.0))}, r"The encoder of 'sound' should give.*Found \['float', 'float'\]"),
+        (
+            {"encoder": Function(lambda x: (1.0, 2.0))},
+            r"The encoder of 'sound' should give.*Found \['float', 'float'\]",
+        ),
         ({"encoder": Function(lambda x: (x[:, :2],))}, r"The encoder of 'sound' should give.*Found \[\[2, 2\]\]"),
         ({"encoder": Function(lambda x: (x[:, :2], x[:, :2]))}, "The encoder of 'sound' should give positive scales"),
         ({"encoder": Function(lambda x: (x[:, :2], x[:, :2] - 1))}, "'sound' should give positive scales. Found -1"),

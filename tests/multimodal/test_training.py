@@ -124,7 +124,9 @@ def test_a_training_goes_on_exactly_where_it_was(monkeypatch, tmp_path, whole, s
     assert torch.equal(torch.get_rng_state(), random)
     steps = 4 if setting == "validation" else STEPS
     assert [row["step"] for row in history] == (
-        list(range(1, 3 * steps + 1)) if setting != "validation" else [1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 12]
+        list(range(1, 3 * steps + 1))
+        if setting != "validation"
+        else [1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 12]
     )
 
 
@@ -170,11 +172,15 @@ def test_a_damaged_checkpoint_is_named(tmp_path):
     content = path.read_bytes()
     for damaged in (content[: len(content) // 2], b"", b"something else"):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"checkpoint.pt should be a checkpoint of a training. It cannot be read"):
+        with pytest.raises(
+            ValueError, match=r"checkpoint.pt should be a checkpoint of a training. It cannot be read"
+        ):
             tiny().fit(rows(), **FIT, folder=tmp_path)
     for other in ({"format": 99}, [1, 2]):
         torch.save(other, path)
-        with pytest.raises(ValueError, match="checkpoint.pt should be a checkpoint of format 1. Found something else"):
+        with pytest.raises(
+            ValueError, match="checkpoint.pt should be a checkpoint of format 1. Found something else"
+        ):
             tiny().fit(rows(), **FIT, folder=tmp_path)
 
 
@@ -257,7 +263,12 @@ TOGETHER = {
     "holes": ({"experts": "mixture-of-products", "impartial": {"LI": MGDA(), "EEI": IMTLG()}}, holes),
     "data set": ({"objective": "siwae", "impartial": {"LI": IMTLG()}}, lambda: Items(rows())),
 }
-UNEVEN = {"epochs": 2, "batch_size": 7, "learning_rate": 1e-2, "clip_norm": 5.0}  # 7, 7, 7 and 3 rows: 4 + 3 and 2 + 1
+UNEVEN = {
+    "epochs": 2,
+    "batch_size": 7,
+    "learning_rate": 1e-2,
+    "clip_norm": 5.0,
+}  # 7, 7, 7 and 3 rows: 4 + 3 and 2 + 1
 
 
 @pytest.fixture(scope="module")

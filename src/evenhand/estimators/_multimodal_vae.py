@@ -350,7 +350,8 @@ class MultimodalVAE(nn.Module):
         ).to(self._device)
         rows = self._read(data).to(self._device)
         with torch.enable_grad():
-            plain(rows.values, rows.mask(), plain.noise(len(rows), self._generator(0))).loss.backward()
+            noise = plain.noise(len(rows), self._generator(0)).to(core.betas.dtype)
+            plain(rows.values, rows.mask(), noise).loss.backward()
         return _monitor(plain)
 
     @property

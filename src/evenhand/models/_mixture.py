@@ -171,9 +171,11 @@ class MixtureVAE(nn.Module):
         z = torch.addcmul(experts.mean.unsqueeze(1), experts.scale.unsqueeze(1), noise)  # [A, K, B, L]
         weigh = weigh or _same
         views = (split or _copies)(z, len(self.names), _heads_of_rows(observed, experts.present))
+        # a GPU likes one large call; on a CPU the numbers of one expert at a time stay in its cache
+        n_calls = len(z) if z.device.type == "cpu" else 1
         columns = []
         for d, (name, view) in enumerate(zip(self.names, views, strict=True)):
-            calls = decoders[d] if decoders else [self.decoders[d]]
+            calls = decoders[d] if decoders else [self.decoders[d]] * n_calls
             log_p = _log_likelihood(self.likelihood(name), calls, weigh(view), prepared[name], micro_batch)
             columns.append(log_p if observed is None else torch.where(observed[:, d], log_p, 0.0))
         there = None if experts.present is None else experts.present.mT
