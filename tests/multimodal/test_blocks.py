@@ -293,7 +293,7 @@ def test_parts_of_a_batch_give_the_same_gradients(impartial, micro_batch, gradie
     same(parts, whole, 1e-12)
 
 
-@pytest.mark.parametrize(("micro_batch", "largest"), [(None, 3 * 5 * B), (1, B), (2 * B, 2 * B), (2 * B + 1, 2 * B)])
+@pytest.mark.parametrize(("micro_batch", "largest"), [(None, 5 * B), (1, B), (2 * B, 2 * B), (2 * B + 1, 2 * B)])
 def test_decoders_see_a_part_at_a_time(micro_batch, largest):
     net, values = setting()
     sizes = []
@@ -305,7 +305,7 @@ def test_decoders_see_a_part_at_a_time(micro_batch, largest):
     sizes.clear()
     with torch.no_grad():
         model(values)
-    assert sizes == [3 * 5 * B]
+    assert sizes == [5 * B] * 3  # on a CPU, the samples of one expert at a time
 
 
 # The local step

@@ -438,7 +438,7 @@ def build(**options):
         ({"shape": 3}, "The shape of 'sound' should be a tuple.*Found 3"),
         ({"shape": "abc"}, "The shape of 'sound' should be a tuple"),
         ({"shape": (0,)}, "'sound' needs .* another shape: input_shape should hold integers >= 1"),
-        ({"shape": (3, 4, 4)}, "'sound' needs an encoder and a decoder of its own, or another shape"),
+        ({"shape": (3, 4, 4)}, "'sound' needs networks of its own, or another shape"),
         ({"likelihood": "normal"}, "The likelihood of 'sound' should be one of evenhand.likelihoods.*'normal'"),
         ({"likelihood": Normal}, "The likelihood of 'sound' should be one of evenhand.likelihoods"),
         ({"likelihood": torch.distributions.Normal(0, 1)}, "The likelihood of 'sound' should be"),

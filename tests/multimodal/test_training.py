@@ -282,7 +282,8 @@ fabric.launch()
 torch.manual_seed(fabric.global_rank)  # processes need not have the same random numbers
 found = {}
 for name, (options, data) in TOGETHER.items():
-    model = tiny(**options).fit(data(), **UNEVEN, fabric=fabric, validation=None if name != "plain" else rows(8, seed=1))
+    validation = rows(8, seed=1) if name == "plain" else None
+    model = tiny(**options).fit(data(), **UNEVEN, fabric=fabric, validation=validation)
     found[name] = weights(model), model.history, model.sample(3, latent="prior")["image"]
 options, data = TOGETHER["impartial"]
 folder = sys.argv[1] + "/checkpoints"

@@ -52,7 +52,7 @@ class Modality:
             encoder = self.encoder or default_encoder(likelihood.input_shape(shape), n_latent)
             decoder = self.decoder or default_decoder(n_latent, likelihood.parameter_shape(shape))
         except ValueError as error:
-            raise ValueError(f"{name!r} needs an encoder and a decoder of its own, or another shape: {error}") from error
+            raise ValueError(f"{name!r} needs networks of its own, or another shape: {error}") from error
         _check_decoder(name, decoder, likelihood, shape, n_latent)
         _check_encoder(name, encoder, likelihood, shape, n_latent)
         return BuiltModality(encoder, decoder, likelihood, shape)

@@ -55,7 +55,9 @@ def read_modalities(
     return _with_something_in_every_row(Modalities(values, observed=masks))
 
 
-def _checked(rows: Modalities, likelihoods: Mapping[str, Likelihood], shapes: Mapping[str, tuple[int, ...]]) -> Modalities:
+def _checked(
+    rows: Modalities, likelihoods: Mapping[str, Likelihood], shapes: Mapping[str, tuple[int, ...]]
+) -> Modalities:
     """The same rows, in the order of the model, once their values have been looked at."""
     rows = rows.only([name for name in likelihoods if name in rows.values])
     values = {}
@@ -119,7 +121,7 @@ def _read(name: str, data: Any, likelihood: Likelihood, shape: tuple[int, ...]) 
         data = _stack(name, data, shape)
     try:
         # a copy only of what torch cannot share: read-only arrays, and those with negative strides
-        values = data if isinstance(data, Tensor) else torch.as_tensor(np.require(data, requirements="CW"))
+        values = data if isinstance(data, Tensor) else torch.as_tensor(np.require(data, requirements=["C", "W"]))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name!r} should be a tensor, an array or a list of items. It cannot be read: {error}") from error
     if values.is_complex():

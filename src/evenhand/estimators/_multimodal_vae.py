@@ -399,7 +399,7 @@ class MultimodalVAE(nn.Module):
                 raise ValueError(f"data should be a dictionary of modalities by name. Found {type(data).__name__}.")
             if not len(data) or not isinstance(data[0], Mapping):
                 found = type(data[0]).__name__ if len(data) else "none"
-                raise ValueError(f"data should be a dictionary, or a data set whose items are dictionaries. Found {found}.")
+                raise ValueError(f"data should be a dictionary, or a data set of dictionaries. Found {found}.")
             if observed is not None:
                 raise ValueError("observed should be left out where data are a torch data set, which has no holes.")
             self._read({name: torch.as_tensor(x)[None] for name, x in data[0].items()})
