@@ -10,6 +10,7 @@ import contextlib
 import json
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping
 
@@ -51,7 +52,7 @@ class Training:
             experts=options.experts,
             objective=options.objective,
             n_samples=options.samples,
-            impartial={goal: method for goal in goals},
+            impartial=dict.fromkeys(goals, method),
         )
         self.core: ImpartialMixture = model.core.to(options.device)
         self.forward = torch.compile(self.core, dynamic=False) if options.compile else self.core
@@ -145,8 +146,11 @@ def main() -> None:
     hours = rows["no blocks"]["ms"] * STEPS_OF_THE_PAPER / 3.6e6
     print(f"30 epochs of MNIST-SVHN-Text without blocks at this speed: {60 * hours:.0f} minutes (paper: 604)")
     if options.out:
-        where = torch.cuda.get_device_name() if options.device == "cuda" else platform.processor() or platform.machine()
-        report = {"options": vars(options), "torch": torch.__version__, "hardware": where, "rows": rows}
+        where = (
+            torch.cuda.get_device_name() if options.device == "cuda" else platform.processor() or platform.machine()
+        )
+        command = "python benchmarks/mixture_overhead.py " + " ".join(sys.argv[1:])
+        report = {"command": command, "torch": torch.__version__, "hardware": where, "rows": rows}
         with open(options.out, "w") as file:
             json.dump(report | {"minutes_for_30_epochs": 60 * hours}, file, indent=1)
 

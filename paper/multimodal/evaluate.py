@@ -1,6 +1,6 @@
 """Score models that train.py made: coherence, latent classification, likelihoods and rates beside the paper's.
 
-    python paper/multimodal/evaluate.py runs/vanilla runs/li --out paper/multimodal/first_run.json
+python paper/multimodal/evaluate.py runs/vanilla runs/li --out paper/multimodal/first_run.json
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def build(options: argparse.Namespace) -> MultimodalVAE:
         mnist_svhn_text_modalities(n_layers=options.layers, seed=options.seed),
         experts=EXPERTS[options.model],
         objective=options.objective,
-        impartial={goal: method for goal in options.goals},
+        impartial=dict.fromkeys(options.goals, method),
         local_step=options.local_step,
         kl_weight=options.kl_weight,
         **PAPER_SETTINGS["model"],
@@ -77,7 +77,9 @@ def main() -> None:
         "seconds": time.time() - start,
         "pairs": len(train),
         "torch": torch.__version__,
-        "hardware": torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine(),
+        "hardware": torch.cuda.get_device_name()
+        if torch.cuda.is_available()
+        else platform.processor() or platform.machine(),
         "note": train.note,
         "history": model.history,
     }

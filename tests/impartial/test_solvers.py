@@ -6,7 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from evenhand.impartial import IMTLG, MGDA, AlignedMTL, CAGrad, NashMTL, UPGrad, _cagrad, _eigen, _nash_mtl, _solvers
+from evenhand.impartial import (
+    IMTLG,
+    MGDA,
+    AlignedMTL,
+    Block,
+    CAGrad,
+    NashMTL,
+    UPGrad,
+    _cagrad,
+    _eigen,
+    _nash_mtl,
+    _solvers,
+)
 
 from ._asserts import assert_close
 from ._inputs import full_rank, gradients
@@ -120,3 +132,19 @@ def test_correlations_undo_the_norms(rows):
     assert_close(r.matrix * r.norms.unsqueeze(-1) * r.norms, gram)
     assert_close(r.matrix.diagonal(), torch.ones(len(rows)))
     assert_close(r.norms * r.inverse, torch.ones(len(rows)))
+
+
+@pytest.mark.parametrize("quiet", [0.0, 1e-150, 1e-40, 1e-26])
+@pytest.mark.parametrize("method", [MGDA(), IMTLG(), CAGrad(10.0), UPGrad()], ids=lambda m: type(m).__name__)
+def test_heads_that_are_nearly_silent_take_no_part(method, quiet):
+    """Norm restoration would otherwise blow up what has underflowed."""
+    rows = torch.randn(3, 8)
+    rows[1] *= quiet
+    y = torch.randn(1, 8, requires_grad=True)
+    block = Block(method)
+    sum((view * row).sum() for view, row in zip(block(y, 3), rows, strict=True)).backward()
+    others = torch.randn(1, 8, requires_grad=True)
+    alone = Block(method)
+    sum((view * row).sum() for view, row in zip(alone(others, 2), rows[[0, 2]], strict=True)).backward()
+    torch.testing.assert_close(y.grad, others.grad)
+    assert block.last.weights.abs().max() < 1e3

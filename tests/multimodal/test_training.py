@@ -149,6 +149,15 @@ def test_a_mean_over_steps_survives(monkeypatch, tmp_path):
     assert tiny().fit(rows(), **options).history == expected
 
 
+def test_the_best_weights_of_before_stay_the_best(monkeypatch, tmp_path):
+    scores = iter([3.0, 1.0, 2.0])
+    monkeypatch.setattr(ImpartialMixture, "score", lambda self, step: next(scores))
+    options = FIT | {"folder": tmp_path, "validation": rows(4, seed=1)}
+    fit_until(monkeypatch, "epoch", 1, tiny(), rows(), **options)
+    found = tiny(seed=1).fit(rows(), **options)
+    assert_same(weights(found), weights(tiny().fit(rows(), **(FIT | {"epochs": 1}))))
+
+
 def test_a_finished_training_returns_at_once(monkeypatch, tmp_path):
     torch.manual_seed(3)
     first = tiny(dropout=0.2).fit(rows(), **FIT, folder=tmp_path, validation=0.25)

@@ -82,7 +82,9 @@ class BuiltModality:
     shape: tuple[int, ...]
 
 
-def _check_decoder(name: str, decoder: nn.Module, likelihood: Likelihood, shape: tuple[int, ...], n_latent: int) -> None:
+def _check_decoder(
+    name: str, decoder: nn.Module, likelihood: Likelihood, shape: tuple[int, ...], n_latent: int
+) -> None:
     found, expected = _probe_decoder(name, decoder, n_latent), likelihood.parameter_shape(shape)
     if found != expected:
         raise ValueError(
@@ -91,7 +93,9 @@ def _check_decoder(name: str, decoder: nn.Module, likelihood: Likelihood, shape:
         )
 
 
-def _check_encoder(name: str, encoder: nn.Module, likelihood: Likelihood, shape: tuple[int, ...], n_latent: int) -> None:
+def _check_encoder(
+    name: str, encoder: nn.Module, likelihood: Likelihood, shape: tuple[int, ...], n_latent: int
+) -> None:
     output = _probe(name, "encoder", encoder, torch.zeros(2, *likelihood.input_shape(shape)))
     found = [_shape_of(part) for part in output] if isinstance(output, tuple | list) else _shape_of(output)
     pair = found == [[2, n_latent]] * 2

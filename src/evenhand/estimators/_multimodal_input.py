@@ -51,7 +51,9 @@ def read_modalities(
         values[name] = _hide(values[name], there, likelihoods[name])
     for name in observed or {}:
         if name not in values:
-            raise ValueError(f"observed should be about the modalities {', '.join(map(repr, values))}. Found {name!r}.")
+            raise ValueError(
+                f"observed should be about the modalities {', '.join(map(repr, values))}. Found {name!r}."
+            )
     return _with_something_in_every_row(Modalities(values, observed=masks))
 
 
@@ -96,7 +98,9 @@ def _check_names(data: Mapping[str, Any], known: Mapping[str, Any], partial: boo
             raise ValueError(f"data should have the modalities {', '.join(map(repr, known))}. Found {name!r}.")
     absent = [name for name in known if name not in data]
     if not data:
-        raise ValueError(f"data should have at least one of the modalities {', '.join(map(repr, known))}. Found none.")
+        raise ValueError(
+            f"data should have at least one of the modalities {', '.join(map(repr, known))}. Found none."
+        )
     if absent and not partial:
         raise ValueError(
             f"data should have the modality {absent[0]!r}. If all of it is missing, give a list of None."
@@ -123,7 +127,9 @@ def _read(name: str, data: Any, likelihood: Likelihood, shape: tuple[int, ...]) 
         # a copy only of what torch cannot share: read-only arrays, and those with negative strides
         values = data if isinstance(data, Tensor) else torch.as_tensor(np.require(data, requirements=["C", "W"]))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name!r} should be a tensor, an array or a list of items. It cannot be read: {error}") from error
+        raise ValueError(
+            f"{name!r} should be a tensor, an array or a list of items. It cannot be read: {error}"
+        ) from error
     if values.is_complex():
         raise ValueError(f"{name!r} should be real numbers. Found {values.dtype}.")
     _check_items(name, values, shape)

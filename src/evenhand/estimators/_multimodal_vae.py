@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,10 +11,12 @@ from torch import Tensor, nn
 
 from ..data import Modalities
 from ..evaluation import LatentMixture, decode_in_parts, mixture_log_likelihood, posterior_samples
-from ..impartial import Method, Monitor, Sum
+from ..impartial import Method, Monitor
 from ..likelihoods import Likelihood, Table
 from ..models import Experts, MixtureVAE, expert_subsets
 from ..training import ImpartialMixture, Loop, Step
+from ._accelerator import amsgrad, make_fabric, products_in
+from ._conflicts import read_conflicts
 from ._modality import Modality
 from ._multimodal_input import read_modalities
 from ._weights_file import load_weights, save_weights
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 CODES_KEPT = 5_000
-PRECISIONS = {"32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}
+ROWS_FOR_CONFLICTS = 512
 Form = Literal["guess", "mean", "sample"]
 
 
@@ -66,11 +66,12 @@ class MultimodalVAE(nn.Module):
         >>> from evenhand import CAGrad, Modality, MultimodalVAE
         >>> from evenhand.likelihoods import Categorical, Laplace
         >>> image, label = torch.rand(64, 1, 8, 8), torch.randint(10, (64,))
-        >>> model = MultimodalVAE(
-        ...     {"image": Modality(likelihood=Laplace(), shape=(1, 8, 8)), "label": Modality(likelihood=Categorical(10), shape=())},
-        ...     n_latent=4, impartial={"LI": CAGrad(0.4)},
-        ... )
-        >>> model.fit({"image": image, "label": label}, epochs=1)["history"] if False else None
+        >>> modalities = {
+        ...     "image": Modality(likelihood=Laplace(), shape=(1, 8, 8)),
+        ...     "label": Modality(likelihood=Categorical(10), shape=()),
+        ... }
+        >>> model = MultimodalVAE(modalities, n_latent=4, impartial={"LI": CAGrad(0.4)})
+        >>> model = model.fit({"image": image, "label": label}, epochs=1)
         >>> model.predict({"label": label[:2]}, target=["image"])["image"].shape
         torch.Size([2, 1, 8, 8])
     """
@@ -101,7 +102,9 @@ class MultimodalVAE(nn.Module):
         super().__init__()
         _check_modalities(modalities, n_latent)
         names = list(modalities)
-        experts = experts if isinstance(experts, str) else [tuple(e) if not isinstance(e, str) else e for e in experts]
+        experts = (
+            experts if isinstance(experts, str) else [tuple(e) if not isinstance(e, str) else e for e in experts]
+        )
         subsets = expert_subsets(names, experts, max_size=max_size, max_experts=max_experts, seed=seed)
         with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
             torch.manual_seed(seed)
@@ -197,13 +200,13 @@ class MultimodalVAE(nn.Module):
         if clip_norm is not None and not clip_norm > 0:
             raise ValueError(f"clip_norm should be a number > 0, or None. Found {clip_norm}.")
         rows, held_out = self._rows_for_fit(data, observed, validation, seed)
-        with _precision(precision):
-            fabric = _fabric(device, precision, logger) if fabric is None else fabric
+        with products_in(precision):
+            fabric = make_fabric(device, precision, logger) if fabric is None else fabric
             loop = Loop(
                 self.core,
                 rows,
                 fabric,
-                optimizer or _amsgrad(learning_rate, precision),
+                optimizer or amsgrad(learning_rate, precision),
                 epochs=epochs,
                 batch_size=batch_size,
                 validation=held_out,
@@ -258,8 +261,13 @@ class MultimodalVAE(nn.Module):
 
     @torch.no_grad()
     def sample(
-        self, n: int, target: str | Sequence[str] | None = None, *, latent: Literal["prior", "mixture"] = "prior",
-        form: Form = "guess", seed: int = 0,
+        self,
+        n: int,
+        target: str | Sequence[str] | None = None,
+        *,
+        latent: Literal["prior", "mixture"] = "prior",
+        form: Form = "guess",
+        seed: int = 0,
     ) -> dict[str, Any]:
         """New rows of all modalities, or of some.
 
@@ -273,9 +281,7 @@ class MultimodalVAE(nn.Module):
         """
         targets, generator = self._targets(target), self._generator(seed)
         if latent == "prior":
-            z = torch.randn(
-                n, self.codes.shape[1], generator=generator, device=self._device, dtype=self.codes.dtype
-            )
+            z = torch.randn(n, self.codes.shape[1], generator=generator, device=self._device, dtype=self.codes.dtype)
         elif latent == "mixture":
             z = self._latent_mixture(n, seed)
         else:
@@ -329,30 +335,27 @@ class MultimodalVAE(nn.Module):
             _check_given(mask, known, self.core.names)
             found.append(
                 mixture_log_likelihood(
-                    self.network, part.values, mask, given=known, target=targets, n_samples=n_samples,
+                    self.network,
+                    part.values,
+                    mask,
+                    given=known,
+                    target=targets,
+                    n_samples=n_samples,
                     generator=generator,
                 )
             )
         return torch.cat(found)
 
     def conflicts(self, data: Modalities | Mapping[str, Any]) -> Monitor:
-        """Where gradients conflict, and who is neglected, in one step of plain training on these rows.
+        """Where gradients conflict, and who is neglected, in one step of plain training on (512 of) these rows.
 
         Returns:
             A `Monitor`: ``print(*monitor.sentences())``, ``monitor.table()``, ``monitor.plot()``.
         """
-        core = copy.deepcopy(self.core).to(self._device)
-        plain = ImpartialMixture(
-            core.network, dimensions=core.dimensions, objective=core.objective, n_samples=core.n_samples,
-            gradient=core.gradient, impartial={"LI": Sum(), "EEI": Sum(), "DEI": Sum()}, local_step=core.local_step,
-            kl_weight=core.kl_weight, micro_batch=core.micro_batch, n_negatives=core.n_negatives,
-            contrast=core.contrast,
-        ).to(self._device)
-        rows = self._read(data).to(self._device)
-        with torch.enable_grad():
-            noise = plain.noise(len(rows), self._generator(0)).to(core.betas.dtype)
-            plain(rows.values, rows.mask(), noise).loss.backward()
-        return _monitor(plain)
+        rows = self._read(data)
+        few = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))[:ROWS_FOR_CONFLICTS].sort().values
+        rows = rows.rows(few.to(rows.device)).to(self._device)
+        return read_conflicts(self.core, rows, self._generator(0))
 
     @property
     def network(self) -> MixtureVAE:
@@ -499,65 +502,3 @@ def _check_given(mask: Tensor | None, known: Sequence[str], names: Sequence[str]
         index = [names.index(name) for name in known]
         if not mask[:, index].any(1).all():
             raise ValueError(f"Every row should have one of the given modalities {', '.join(known)}. One has none.")
-
-
-def _monitor(core: ImpartialMixture) -> Monitor:
-    """All blocks under names that people understand."""
-    experts, names = core.expert_names, core.names
-    blocks: dict[str, Any] = {}
-    heads: dict[str, Sequence[str]] = {}
-    for goal, block in core.blocks.items():
-        if goal == "DEI":
-            for name, own in zip(names, block, strict=True):  # type: ignore[call-overload]
-                blocks[f"the decoder of {name}"], heads[f"the decoder of {name}"] = own, experts
-        elif goal == "LI":
-            blocks["the latent samples"], heads["the latent samples"] = block, names
-        else:
-            place = "the densities of the latent samples"
-            blocks[place] = block
-            heads[place] = [*experts, "prior"] if core.objective == "mmjsd" else experts
-    monitor = Monitor(blocks, heads)
-    monitor.record()
-    return monitor
-
-
-def _amsgrad(
-    learning_rate: float, precision: str
-) -> Callable[[Iterator[nn.Parameter]], torch.optim.Optimizer]:
-    # with a gradient scaler, clipping needs gradients that a fused optimiser would unscale by itself
-    fused = precision != "16"
-    capturable = torch.cuda.is_available()  # a captured step keeps its counter on the device
-
-    def make(parameters: Iterator[nn.Parameter]) -> torch.optim.Optimizer:
-        return torch.optim.Adam(parameters, lr=learning_rate, amsgrad=True, fused=fused, capturable=capturable)
-
-    return make
-
-
-def _fabric(device: str, precision: str, logger: Any) -> Fabric:
-    try:
-        from lightning_fabric import Fabric
-    except ImportError as error:
-        raise ImportError("Training needs lightning-fabric: pip install 'evenhand[multimodal]'") from error
-    loggers = [] if logger is None else [logger]
-    accelerator = {"auto": "cuda" if torch.cuda.is_available() else "cpu"}.get(device, device)
-    return Fabric(accelerator=accelerator, devices=1, precision=PRECISIONS[precision], loggers=loggers)
-
-
-@contextmanager
-def _precision(precision: str) -> Iterator[None]:
-    """Within it float32 products on a GPU may be rounded to TF32, if that is wanted."""
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision should be one of {', '.join(map(repr, PRECISIONS))}. Found {precision!r}.")
-    if precision != "tf32":
-        yield
-        return
-    switches = (torch.backends.cuda.matmul, torch.backends.cudnn.conv)
-    before = [switch.fp32_precision for switch in switches]
-    try:
-        for switch in switches:
-            switch.fp32_precision = "tf32"
-        yield
-    finally:
-        for switch, value in zip(switches, before, strict=True):
-            switch.fp32_precision = value

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+
+from ..likelihoods import Table
 
 if TYPE_CHECKING:
     from ._multimodal_vae import MultimodalVAE
@@ -44,7 +47,9 @@ def load_weights(model: MultimodalVAE, path: Path) -> None:
         raise ValueError(f"{path} should be a file that save() of a MultimodalVAE wrote. Found something else.")
     for what, wanted in expected.items():
         if about.get(what) != wanted:
-            raise ValueError(f"{path} is of another model: its {what} is {about.get(what)!r}. This one has {wanted!r}.")
+            raise ValueError(
+                f"{path} is of another model: its {what} is {about.get(what)!r}. This one has {wanted!r}."
+            )
     own = {name: tuple(x.shape) for name, x in model.state_dict().items() if name != "codes"}
     saved = {name: tuple(x.shape) for name, x in tensors.items() if name != "codes"}
     for name in sorted(own.keys() | saved.keys()):
@@ -64,4 +69,11 @@ def _about(model: MultimodalVAE) -> dict[str, Any]:
         "format": FORMAT,
         "modalities": {name: list(shape) for name, shape in model.shapes.items()},
         "experts": model.core.expert_names,
+        "tables": {name: _fingerprint(x) for name, x in model.likelihoods.items() if isinstance(x, Table)},
     }
+
+
+def _fingerprint(table: Table) -> str:
+    """Of the columns and units of a table, which are not among the weights."""
+    about = [table.schema.to_toml(), table.preprocessing.to_dict()]
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()

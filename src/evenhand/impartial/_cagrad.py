@@ -9,7 +9,7 @@ from torch import Tensor
 
 from . import _kernels
 from ._method import Mixing
-from ._solvers import Correlation, correlation, may_look, pivot, ridge_of, solve_on_face, times
+from ._solvers import SILENT, Correlation, correlation, may_look, pivot, ridge_of, solve_on_face, times
 
 
 class CAGrad(Mixing):
@@ -36,7 +36,7 @@ class CAGrad(Mixing):
 
     def mixing(self, gram: Tensor, /) -> Tensor:
         if self.c and _kernels.usable(gram):
-            return _kernels.cagrad(gram, self.c, ridge_of(gram))
+            return _kernels.cagrad(gram, self.c, ridge_of(gram), SILENT)
         r = correlation(gram)
         number = r.active.sum(-1, keepdim=True).clamp(min=1)
         pull = _pull(r, number, self.c)

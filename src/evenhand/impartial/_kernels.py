@@ -81,10 +81,10 @@ def project(matrix: Tensor, norms: Tensor, inverse: Tensor, order: Tensor, dtype
     return mixing
 
 
-def cagrad(gram: Tensor, c: float, ridge: float) -> Tensor:
+def cagrad(gram: Tensor, c: float, ridge: float, quiet: float) -> Tensor:
     """CAGrad's mixing matrix ``[..., T, T]``, all of `_cagrad.CAGrad.mixing`."""
     mixing = torch.empty(gram.shape, dtype=gram.dtype, device=gram.device)
-    _launch(_cagrad, gram[..., 0], gram.contiguous(), mixing, ridge, c, gram.shape[-1])
+    _launch(_cagrad, gram[..., 0], gram.contiguous(), mixing, ridge, quiet, c, gram.shape[-1])
     return mixing
 
 
@@ -234,11 +234,12 @@ def _cagrad(
     grams: tl.tensor,
     mixings: tl.tensor,
     ridge: tl.float64,
+    quiet: tl.float64,
     c: tl.float64,
     heads: tl.int32,
     BLOCK: tl.constexpr,
 ) -> None:
-    """From a Gram matrix to CAGrad's mixing matrix: `_solvers.correlation`, then `_pull` and `_follow` of `_cagrad`."""
+    """From a Gram matrix to CAGrad's mixing matrix: `_solvers.correlation`, `_cagrad._pull` and `_cagrad._follow`."""
     problem = tl.program_id(0).to(tl.int64)
     index = tl.arange(0, BLOCK)
     inside_tile = (index < heads)[:, None] & (index < heads)[None, :]
@@ -246,7 +247,9 @@ def _cagrad(
     diagonal = index[:, None] == index[None, :]
     gram = tl.load(grams + entries, mask=inside_tile, other=0.0).to(tl.float64)
     squares = tl.sum(tl.where(diagonal, gram, 0.0), 1)
-    active = squares != 0
+    active = ~(squares <= quiet * tl.max(squares, 0))  # NaN is not quiet
+    squares = tl.where(active, squares, 0.0)
+    gram = tl.where(active[:, None] & active[None, :], gram, 0.0)
     root = 1.0 / tl.sqrt(tl.where(active, squares, 1.0))
     matrix = gram * root[:, None] * root[None, :]
     norms, inverse = squares * root, tl.where(active, root, 0.0)

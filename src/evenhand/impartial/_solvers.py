@@ -32,11 +32,17 @@ class Correlation(NamedTuple):
         return self.inverse / (largest + (largest == 0))
 
 
+SILENT = 1e-50  # of squared norms
+
+
 def correlation(gram: Tensor) -> Correlation:
     """Split a Gram matrix ``[..., T, T]`` into norms and correlations."""
     precise = gram.to(solve_dtype(gram))
     squares = precise.diagonal(dim1=-2, dim2=-1)
-    silent = (squares == 0).to(precise.dtype)  # not `<= 0`: a NaN is not silent
+    # A head 1e25 times quieter than another has underflowed; restored norms would make it heard. NaN is not silent.
+    silent = (squares <= SILENT * squares.amax(-1, keepdim=True)).to(precise.dtype)
+    squares = squares * (1 - silent)
+    precise = precise * (1 - silent).unsqueeze(-1) * (1 - silent).unsqueeze(-2)
     root = (squares + silent).rsqrt()
     matrix = precise * root.unsqueeze(-1) * root.unsqueeze(-2)
     matrix.diagonal(dim1=-2, dim2=-1).add_(silent)

@@ -128,8 +128,12 @@ class MixtureVAE(nn.Module):
         """
         given = torch.tensor([name in values for name in self.names], device=self.subsets.device)
         if not (self.subsets & given).any():
-            known = ", ".join(name for name, used in zip(self.names, self.subsets.any(0).tolist(), strict=True) if used)
-            raise ValueError(f"One of the modalities of the experts should be given ({known}). Found {', '.join(values)}.")
+            known = ", ".join(
+                name for name, used in zip(self.names, self.subsets.any(0).tolist(), strict=True) if used
+            )
+            raise ValueError(
+                f"One of the modalities of the experts should be given ({known}). Found {', '.join(values)}."
+            )
         together = bool(((self.subsets & given) == given).all(1).any())
         subsets = given[None] if together else torch.unique(self.subsets & given, dim=0)
         subsets = subsets[subsets.any(1)][:, given]

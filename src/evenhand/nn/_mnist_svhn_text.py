@@ -208,7 +208,9 @@ class _Twice(nn.Module):
         weight, bias = self.convolution.weight, self.convolution.bias  # [n_in, n_out, 4, 4], [n_out]
         assert bias is not None
         n_out = weight.shape[1]
-        parts = (weight.flatten(2) @ self.taps.to(weight.dtype)).unflatten(2, (2, 3, 2, 3))  # a product needs no sorting
+        parts = (weight.flatten(2) @ self.taps.to(weight.dtype)).unflatten(
+            2, (2, 3, 2, 3)
+        )  # a product needs no sorting
         kernel = parts.permute(2, 4, 1, 0, 3, 5).flatten(0, 2).contiguous(memory_format=torch.channels_last)
         squares = functional.conv2d(x, kernel, bias.repeat(4), padding=1)  # [N, 4 n_out, h, w]
         n, _, h, w = squares.shape

@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 
 
-def contrastive(
-    related: Tensor, unrelated: Tensor, weight: float = 2.0, comparable: Tensor | None = None
-) -> Tensor:
+def contrastive(related: Tensor, unrelated: Tensor, weight: float = 2.0, comparable: Tensor | None = None) -> Tensor:
     r"""What to maximise for every row, ``[B]``.
 
     .. math:: \gamma \log p(x) - \frac1D \sum_d \log \frac{1}{N + 1} \Bigl( p(x) + \sum_j p(x_{\setminus d}, x_d^j)

@@ -60,8 +60,8 @@ class CapturedStep:
                 self._function(self._inputs)
         except RuntimeError as error:
             raise RuntimeError(
-                "The training step could not be recorded as a CUDA graph; a network or a method may look at numbers on "
-                f"the way. Train with compile=False. {error}"
+                "The training step could not be recorded as a CUDA graph; a network or a method may look at numbers "
+                f"on the way. Train with compile=False. {error}"
             ) from error
         self._graph = graph
         graph.replay()

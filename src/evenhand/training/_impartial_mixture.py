@@ -142,6 +142,12 @@ class ImpartialMixture(nn.Module):
         """How well a batch was reconstructed: the log-likelihoods, each divided by its dimension."""
         return float(sum(x / d for x, d in zip(step.log_likelihood.tolist(), self.dimensions, strict=True)))
 
+    def settings(self) -> dict[str, str]:
+        """What must be the same for a training to be resumed."""
+        names = ("objective", "n_samples", "gradient", "local_step", "kl_weight", "n_negatives", "contrast")
+        about = {name: str(getattr(self, name)) for name in names}
+        return about | {"experts": ", ".join(self.expert_names), "impartial": str(self.blocks)}
+
     # what the objectives are functions of
 
     def _terms(
@@ -272,7 +278,9 @@ def _check_objective(objective: Objective, gradient: GradientOf, network: Mixtur
     if not bool((network.subsets.sum(1) == 1).all()):
         raise ValueError("experts should be 'mixture' with objective='mmjsd', which compares single modalities.")
     if gradient == "dreg":
-        raise ValueError("gradient should be 'stl' or 'plain' with objective='mmjsd', which has no importance weights.")
+        raise ValueError(
+            "gradient should be 'stl' or 'plain' with objective='mmjsd', which has no importance weights."
+        )
 
 
 def _check_choice(name: str, found: object, choices: Sequence[str]) -> None:

@@ -54,6 +54,9 @@ class Trainable(Protocol):
     def score(self, step: Step) -> float:
         """How well a batch was reconstructed, higher is better."""
 
+    def settings(self) -> dict[str, str]:
+        """What must be the same for a training to be resumed."""
+
 
 @dataclass
 class Loop:
@@ -130,8 +133,8 @@ class Loop:
             )
         if not 0 <= self.kl_warm_up <= self.epochs:
             raise ValueError(
-                f"kl_warm_up should be from 0 to the {self.epochs} epochs of the training, else the full KL weight is "
-                f"never reached. Found {self.kl_warm_up}."
+                f"kl_warm_up should be from 0 to the {self.epochs} epochs of the training, else the full KL weight "
+                f"is never reached. Found {self.kl_warm_up}."
             )
         self._epoch = self._position = 0
         self._best: dict[str, Tensor] | None = None
@@ -140,13 +143,13 @@ class Loop:
         self._generator = torch.Generator(self._device).manual_seed(self.seed)
         if isinstance(self.data, Modalities) and self.data.n_bytes < FITS_ON_DEVICE:
             self.data = self.data.to(self._device)
-        module = torch.compile(self.model, dynamic=False) if self.compile else self.model
+        module: Any = torch.compile(self.model, dynamic=False) if self.compile else self.model
         optimizer = self.optimizer(self.model.parameters())
         self._module, self._optimizer = self.fabric.setup(module, optimizer)
         self.model.train()
         alone = self._device.type == "cuda" and self.fabric.world_size == 1
         self._captured = CapturedStep(self._update) if self.compile and alone else None
-        self._seen = _Means(self._device, len(self.model.names) + len(self.model.expert_names) + 3)
+        self._seen = _Means(self._device, len(self._columns()))
         if self.folder is not None and (state := read_checkpoint(self.folder, self._settings())) is not None:
             self._restore(state)
 
@@ -171,13 +174,21 @@ class Loop:
         self._optimizer.zero_grad(set_to_none=True)
         step = Step(*self._module(values, others.get("observed"), others["noise"], others["kl_weight"]))
         self.fabric.backward((step.loss * others["share"]).sum())
-        parts = (step.bound, step.log_likelihood, step.rate, step.log_q, step.loss)
+        parts = (step.bound, step.log_likelihood, step.rate, step.log_q, step.loss, self._gradient_norm(step.loss))
         self._seen.add(torch.cat([part.detach().reshape(-1) for part in parts]))
         if self._device.type == "cpu":
             self._look()  # before a NaN gets into the weights; on a GPU, soon after
         if self.clip_norm is not None:
-            self.fabric.clip_gradients(self._module, self._optimizer, max_norm=self.clip_norm, error_if_nonfinite=False)
+            self.fabric.clip_gradients(
+                self._module, self._optimizer, max_norm=self.clip_norm, error_if_nonfinite=False
+            )
         self._optimizer.step()
+
+    def _gradient_norm(self, like: Tensor) -> Tensor:
+        """The length of the whole gradient; 0 where a scaler deals with infinite ones by itself."""
+        if getattr(self.fabric.strategy.precision, "scaler", None) is not None:
+            return torch.zeros_like(like)
+        return torch.nn.utils.get_total_norm([p.grad for p in self.model.parameters() if p.grad is not None])
 
     def _look(self) -> None:
         if (broken := self._seen.broken()) is not None:
@@ -190,11 +201,11 @@ class Loop:
         causes = [c for kind in ("rate", "log_likelihood") for c in found if c.startswith(kind)]
         kind, _, name = (causes or [c for c in found if c == "log_q"] or found)[0].partition("/")
         what = {"rate": f"the posterior of {name!r}", "log_likelihood": f"the log-likelihood of {name!r}"}
-        what |= {"log_q": "the density of the experts"}
+        what |= {"log_q": "the density of the experts", "gradient": "the gradient of a finite objective"}
         return (
-            f"In epoch {self._epoch + 1}, {ago} step(s) ago, {what.get(kind, 'the objective')} became NaN or infinite. "
-            "Look for wild values in that modality, lower the learning rate, or set clip_norm; the last checkpoint is "
-            "unharmed."
+            f"In epoch {self._epoch + 1}, {ago} step(s) ago, {what.get(kind, 'the objective')} became NaN or "
+            "infinite. Look for wild values in that modality, lower the learning rate, or set clip_norm; the last "
+            "checkpoint is unharmed."
         )
 
     def _kl_weight(self) -> float:
@@ -260,13 +271,13 @@ class Loop:
     def _columns(self) -> list[str]:
         likelihoods = [f"log_likelihood/{name}" for name in self.model.names]
         rates = [f"rate/{name}" for name in self.model.expert_names]
-        return ["bound", *likelihoods, *rates, "log_q", "loss"]
+        return ["bound", *likelihoods, *rates, "log_q", "loss", "gradient"]
 
     def _log(self, score: float | None = None) -> None:
         done = self._epoch * self.steps_per_epoch + self._position
         row: dict[str, float] = {"epoch": done / self.steps_per_epoch, "step": done}
         if self._seen.n:
-            means = self.fabric.all_reduce(self._seen.take(), reduce_op="mean")
+            means: Any = self.fabric.all_reduce(self._seen.take(), reduce_op="mean")
             row |= dict(zip(self._columns(), means.tolist(), strict=True))
         row["kl_weight"] = self._kl_weight()
         if score is not None:
@@ -289,6 +300,8 @@ class Loop:
             "kl_warm_up": self.kl_warm_up,
             "clip_norm": self.clip_norm,
             "processes": self.fabric.world_size,
+            "optimizer": f"{type(self._optimizer.optimizer).__name__}, lr {self._optimizer.defaults['lr']}",
+            **self.model.settings(),
         }
 
     def _save(self) -> None:
@@ -296,7 +309,8 @@ class Loop:
             return
         self._look()  # what is broken does not replace what is not
         own = torch.cuda.get_rng_state(self._device) if self._device.type == "cuda" else torch.empty(0)
-        random = [self.fabric.all_gather(state.to(self._device)).cpu() for state in (torch.get_rng_state(), own)]
+        states: Any = [self.fabric.all_gather(s.to(self._device)) for s in (torch.get_rng_state(), own)]
+        random = [state.cpu() for state in states]
         if self.fabric.is_global_zero:
             state = {
                 "settings": self._settings(),

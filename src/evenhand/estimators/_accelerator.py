@@ -1,0 +1,55 @@
+"""Where and how precisely a multimodal model is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+PRECISIONS: dict[str, Any] = {"32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}
+
+
+def make_fabric(device: str, precision: str, logger: Any) -> Fabric:
+    """A Fabric with one device."""
+    try:
+        from lightning_fabric import Fabric
+    except ImportError as error:
+        raise ImportError("Training needs lightning-fabric: pip install 'evenhand[multimodal]'") from error
+    loggers = [] if logger is None else [logger]
+    accelerator = {"auto": "cuda" if torch.cuda.is_available() else "cpu"}.get(device, device)
+    return Fabric(accelerator=accelerator, devices=1, precision=PRECISIONS[precision], loggers=loggers)
+
+
+def amsgrad(learning_rate: float, precision: str) -> Callable[[Iterator[nn.Parameter]], torch.optim.Optimizer]:
+    """Makes the paper's optimiser from parameters."""
+    # with a gradient scaler, clipping needs gradients that a fused optimiser would unscale by itself
+    fused = precision != "16"
+    capturable = torch.cuda.is_available()  # a captured step keeps its counter on the device
+
+    def make(parameters: Iterator[nn.Parameter]) -> torch.optim.Optimizer:
+        return torch.optim.Adam(parameters, lr=learning_rate, amsgrad=True, fused=fused, capturable=capturable)
+
+    return make
+
+
+@contextmanager
+def products_in(precision: str) -> Iterator[None]:
+    """Within it float32 products on a GPU may be rounded to TF32, if that is wanted."""
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision should be one of {', '.join(map(repr, PRECISIONS))}. Found {precision!r}.")
+    switches: list[Any] = [torch.backends.cuda.matmul, torch.backends.cudnn.conv]  # type: ignore[attr-defined]
+    before = [switch.fp32_precision for switch in switches]
+    try:
+        for switch in switches if precision == "tf32" else ():
+            switch.fp32_precision = "tf32"
+        yield
+    finally:
+        for switch, value in zip(switches, before, strict=True):
+            if switch.fp32_precision != value:
+                switch.fp32_precision = value
