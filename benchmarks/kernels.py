@@ -1,7 +1,7 @@
 """The one-launch kernels beside the torch solvers they replace, on a CUDA device with Triton.
 
-From a Gram matrix to the weights (MGDA, IMTL-G) or the mixing matrix (PCGrad in a given order, CAGrad, UPGrad), captured in a
-CUDA graph. First both sides must agree, on easy and on hard problems, or nothing is timed.
+From a Gram matrix to the weights (MGDA, IMTL-G) or the mixing matrix (PCGrad in a given order, CAGrad, UPGrad),
+captured in a CUDA graph. First both sides must agree, on easy and on hard problems, or nothing is timed.
 
     python benchmarks/kernels.py
 """

@@ -1,6 +1,6 @@
 """What the blocks of a mixture of experts cost: MMVAE with the paper's networks, plain and with LI, EEI and DEI.
 
-python benchmarks/mixture_overhead.py [--device cuda] [--samples 30] [--precision tf32] [--compile] [--out report.json]
+python benchmarks/mixture_overhead.py [--device cuda] [--samples 30] [--precision bf16] [--compile] [--out FILE]
 """
 
 from __future__ import annotations

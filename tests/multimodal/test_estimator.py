@@ -622,3 +622,22 @@ def test_training_goes_on():
     model.fit(rows(), epochs=10, learning_rate=1e-2)
     assert len(model.history) == 10
     assert model.history[-1]["bound"] > before
+
+
+def test_weights_are_not_loaded_for_another_table(tmp_path):
+    """Its units are not among the weights."""
+    frame = pd.DataFrame({"size": [0.5, 1.5, -2.0, 0.1] * 6, "kind": ["a", "b"] * 12})
+
+    def model(factor):
+        table = Table(frame.assign(size=factor * frame["size"]))
+        return MultimodalVAE({"table": Modality(likelihood=table), "label": parts()["label"]}, n_latent=L)
+
+    model(1).save(tmp_path / "weights")
+    model(1).load(tmp_path / "weights")
+    with pytest.raises(ValueError, match="is of another model: its tables"):
+        model(1000).load(tmp_path / "weights")
+
+
+def test_conflicts_of_many_rows_are_those_of_some():
+    monitor = tiny().conflicts(rows(2000))
+    assert set(monitor.table()["head"]) >= {"image", "label"}

@@ -213,6 +213,54 @@ def test_other_settings_are_named(tmp_path, other, message):
     assert_same(weights(model), before)
 
 
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"objective": "elbo"}, "objective should be 'siwae'"),
+        ({"n_samples": 5}, "n_samples should be"),
+        ({"kl_weight": 0.5}, "kl_weight should be '1.0'"),
+        ({"gradient": "dreg"}, "gradient should be 'stl'"),
+        ({"experts": "product"}, "experts should be"),
+        ({"impartial": {"LI": IMTLG()}}, "impartial should be"),
+    ],
+)
+def test_another_model_is_not_resumed(tmp_path, other, message):
+    tiny(objective="siwae").fit(rows(), **FIT, folder=tmp_path)
+    with pytest.raises(ValueError, match=message):
+        tiny(**{"objective": "siwae", **other}).fit(rows(), **FIT, folder=tmp_path)
+
+
+def test_another_learning_rate_is_not_resumed(tmp_path):
+    tiny().fit(rows(), **FIT, folder=tmp_path)
+    with pytest.raises(ValueError, match=r"optimizer should be 'Adam, lr .*Found 'Adam, lr 0\.5'"):
+        tiny().fit(rows(), **FIT | {"learning_rate": 0.5}, folder=tmp_path)
+
+
+def test_experts_that_separate_do_not_spoil_a_training():
+    """Gradients of densities underflow then, and restored norms would make them infinite."""
+    options = {"epochs": 60, "batch_size": 12, "learning_rate": 2e-2, "verbose": False}
+    model = tiny(experts="mixture", impartial={"EEI": MGDA()}).fit(rows(), **options)
+    assert all(x.isfinite().all() for x in model.state_dict().values())
+
+
+def test_a_gradient_that_is_not_finite_stops_the_training():
+    class Root(nn.Module):
+        """Finite, with an infinite slope at 0."""
+
+        def __init__(self):
+            super().__init__()
+            self.inside = decoder(1, 8, 8)
+
+        def forward(self, z):
+            return (self.inside(z) * 0).sqrt()
+
+    model = tiny(image_decoder=Root())
+    before = weights(model)
+    with pytest.raises(FloatingPointError, match="the gradient of a finite objective became NaN"):
+        model.fit(rows(), **FIT)
+    assert_same(weights(model), before)
+
+
 SCRIPT = """
 import os, signal, sys
 sys.path.insert(0, {root!r})
@@ -474,7 +522,7 @@ def test_validation_in_every_form():
 
 def test_rows_of_the_history():
     names = ["log_likelihood/image", "log_likelihood/label", "rate/image", "rate/label"]
-    expected = ["epoch", "step", "bound", *names, "log_q", "loss", "kl_weight"]
+    expected = ["epoch", "step", "bound", *names, "log_q", "loss", "gradient", "kl_weight"]
     every_step = tiny().fit(rows(), **FIT).history
     assert all(list(row) == expected for row in every_step)
     assert [row["epoch"] for row in every_step] == pytest.approx([(i + 1) / 5 for i in range(15)])

@@ -28,7 +28,8 @@ class Modality:
 
     Example:
         >>> from evenhand.likelihoods import Categorical, Laplace
-        >>> image, label = Modality(likelihood=Laplace(), shape=(3, 16, 16)), Modality(likelihood=Categorical(10), shape=())
+        >>> image = Modality(likelihood=Laplace(), shape=(3, 16, 16))
+        >>> label = Modality(likelihood=Categorical(10), shape=())
     """
 
     encoder: nn.Module | None = None

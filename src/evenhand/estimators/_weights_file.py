@@ -64,13 +64,14 @@ def load_weights(model: MultimodalVAE, path: Path) -> None:
 
 
 def _about(model: MultimodalVAE) -> dict[str, Any]:
-    return {
+    tables = {name: _fingerprint(x) for name, x in model.likelihoods.items() if isinstance(x, Table)}
+    about = {
         "class": type(model).__name__,
         "format": FORMAT,
         "modalities": {name: list(shape) for name, shape in model.shapes.items()},
         "experts": model.core.expert_names,
-        "tables": {name: _fingerprint(x) for name, x in model.likelihoods.items() if isinstance(x, Table)},
     }
+    return about | ({"tables": tables} if tables else {})
 
 
 def _fingerprint(table: Table) -> str:

@@ -14,7 +14,7 @@ ROWS_AT_ONCE = 4096
 
 
 def posterior_samples(experts: Experts, n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Samples of the mixture of the experts, ``[n, B, L]``: for each a random expert of the row, then its Gaussian."""
+    """Samples of the mixture of the experts, ``[n, B, L]``: for each a random expert of the row, and its Gaussian."""
     n_experts, n_rows, n_latent = experts.mean.shape
     like = experts.mean
     there = like.new_ones(n_rows, n_experts) if experts.present is None else experts.present.mT.to(like.dtype)
