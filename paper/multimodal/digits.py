@@ -1,6 +1,6 @@
 """MMVAE with SIWAE on digits in three modalities, plain and impartial, on a CPU in minutes.
 
-    python paper/multimodal/digits.py [--seeds 5] [--epochs 20] [--out paper/multimodal/digits.json]
+    python paper/multimodal/digits.py [--seeds 5] [--epochs 30] [--local-step forward] [--out FILE]
 
 The data come with scikit-learn: an 8 x 8 digit, a coloured distorted view of another one, and its name.
 """
@@ -60,14 +60,16 @@ def modalities(seed: int) -> dict[str, Modality]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--samples", type=int, default=5)
+    parser.add_argument("--local-step", default="backward", choices=["backward", "forward", "none"])
+    parser.add_argument("--sides", nargs="+", default=list(SIDES), choices=list(SIDES))
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
     start, results, saved = time.time(), [], {}
     classifiers = None
-    for label, impartial in SIDES.items():
+    for label in options.sides:
         scores = []
         for seed in range(options.seeds):
             train, test = digits_in_three("train", seed=seed), digits_in_three("test", seed=seed)
@@ -76,7 +78,8 @@ def main() -> None:
                 n_latent=N_LATENT,
                 objective="siwae",
                 n_samples=options.samples,
-                impartial=impartial,
+                impartial=SIDES[label],
+                local_step=options.local_step,
             )
             classifiers = classifiers or digit_classifiers(train, test, model.likelihoods)
             began = time.time()

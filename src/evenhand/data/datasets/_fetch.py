@@ -9,6 +9,7 @@ import io
 import lzma
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,6 +94,13 @@ def _fetch(folder: str, file: File) -> Path:
 
 
 def _decompress(path: Path, file: File) -> bytes:
+    try:
+        return _unpacked(path, file)
+    except (lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, StopIteration) as error:
+        raise ValueError(f"{path} is damaged ({error}); delete it and load the data set again.") from error
+
+
+def _unpacked(path: Path, file: File) -> bytes:
     content = path.read_bytes()
     if path.suffix == ".xz":
         return lzma.decompress(content)

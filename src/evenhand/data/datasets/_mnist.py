@@ -11,14 +11,10 @@ t10k-labels-idx1-ubyte: ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48
 
 from __future__ import annotations
 
-import lzma
-import zlib
-from gzip import BadGzipFile
-
 import torch
 from torch import Tensor
 
-from ._fetch import File, find, read_bytes
+from ._fetch import File, read_bytes
 from ._labelled import Split, check_split
 
 MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
@@ -58,21 +54,12 @@ def mnist(split: Split) -> tuple[Tensor, Tensor]:
         The images, bytes ``[N, 1, 28, 28]``, and their digits, ``[N]``.
     """
     check_split(split)
-    pixels = bytearray(read_packed("mnist", FILES[f"{split} images"]))
+    pixels = bytearray(read_bytes("mnist", FILES[f"{split} images"]))
     images = torch.frombuffer(pixels, dtype=torch.uint8, offset=16)  # after 4 numbers of 4 bytes: kind and sizes
     return images.reshape(-1, 1, 28, 28), mnist_labels(split)
 
 
 def mnist_labels(split: Split) -> Tensor:
     """The digits alone, ``[N]``."""
-    content = bytearray(read_packed("mnist", FILES[f"{split} labels"]))
+    content = bytearray(read_bytes("mnist", FILES[f"{split} labels"]))
     return torch.frombuffer(content, dtype=torch.uint8, offset=8).long()  # after kind and size
-
-
-def read_packed(folder: str, file: File) -> bytes:
-    """The bytes of a file, as `read_bytes`; one that cannot even be decompressed is named too."""
-    try:
-        return read_bytes(folder, file)
-    except (lzma.LZMAError, BadGzipFile, zlib.error, EOFError) as error:
-        path = find(folder, file) or f"{file.name}, in the cache,"
-        raise ValueError(f"{path} is damaged ({error}); delete it and load the data set again.") from error

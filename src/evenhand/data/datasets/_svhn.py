@@ -25,9 +25,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ._fetch import File, find, need
+from ._fetch import File, find, need, read_bytes
 from ._labelled import Split, check_split
-from ._mnist import read_packed
 
 SOURCE = "http://ufldl.stanford.edu/housenumbers/"
 LICENCE = "non-commercial use only"
@@ -92,12 +91,12 @@ def is_rebuilt(split: Split) -> bool:
 
 
 def _original(split: Split) -> tuple[np.ndarray, np.ndarray]:
-    content = need("scipy.io").loadmat(io.BytesIO(read_packed("svhn", FILES[split])))
+    content = need("scipy.io").loadmat(io.BytesIO(read_bytes("svhn", FILES[split])))
     return content["X"].transpose(3, 0, 1, 2), content["y"].ravel() % 10  # the label 10 is the digit 0
 
 
 def _rebuilt_labels(split: Split) -> np.ndarray:
-    with np.load(io.BytesIO(read_packed("svhn", LABELS))) as labels:
+    with np.load(io.BytesIO(read_bytes("svhn", LABELS))) as labels:
         return labels[split]
 
 
@@ -113,7 +112,7 @@ def _cached(split: Split) -> np.ndarray:
 
 def _decoded(split: Split) -> np.ndarray:
     chunks = [File(f"{split}_{i:02d}", sha256) for i, sha256 in enumerate(CHUNKS[split])]
-    images = np.concatenate([_decode(read_packed("svhn", chunk)) for chunk in chunks])
+    images = np.concatenate([_decode(read_bytes("svhn", chunk)) for chunk in chunks])
     found = _digest(images)
     if found != REBUILT[split]:
         raise ValueError(f"The {split} images of SVHN should have the sha256 {REBUILT[split]}. Found {found}.")
