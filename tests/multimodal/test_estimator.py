@@ -641,3 +641,8 @@ def test_weights_are_not_loaded_for_another_table(tmp_path):
 def test_conflicts_of_many_rows_are_those_of_some():
     monitor = tiny().conflicts(rows(2000))
     assert set(monitor.table()["head"]) >= {"image", "label"}
+
+
+def test_no_rows_are_not_sampled():
+    with pytest.raises(ValueError, match="n should be at least 1. Found 0"):
+        tiny().sample(0)

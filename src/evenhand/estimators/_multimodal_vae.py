@@ -279,6 +279,7 @@ class MultimodalVAE(nn.Module):
             form: As in `predict`.
             seed: Of everything random.
         """
+        _check_number("n", n)
         targets, generator = self._targets(target), self._generator(seed)
         if latent == "prior":
             z = torch.randn(n, self.codes.shape[1], generator=generator, device=self._device, dtype=self.codes.dtype)
