@@ -31,9 +31,8 @@ def build(options: argparse.Namespace) -> MultimodalVAE:
         experts=EXPERTS[options.model],
         objective=options.objective,
         impartial=dict.fromkeys(options.goals, method),
-        local_step=options.local_step,
         kl_weight=options.kl_weight,
-        **PAPER_SETTINGS["model"],
+        **PAPER_SETTINGS["model"] | {"local_step": options.local_step},
     )
 
 
@@ -44,7 +43,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--goals", nargs="*", default=[], choices=["LI", "EEI", "DEI"], help="none: plain training")
     parser.add_argument("--method", choices=METHODS, default="cagrad")
     parser.add_argument("--alpha", type=float, default=0.4)
-    parser.add_argument("--local-step", default="backward", choices=["backward", "forward", "none"])
+    parser.add_argument("--local-step", default="forward", choices=["backward", "forward", "none"])
     parser.add_argument("--kl-weight", type=float, default=1.0)
     parser.add_argument("--layers", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=PAPER_SETTINGS["fit"]["epochs"])
