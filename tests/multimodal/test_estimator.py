@@ -233,7 +233,6 @@ def test_a_generator_needs_codes(trained, tmp_path):
     with pytest.raises(RuntimeError, match="latent='mixture' needs a model that was fitted"):
         fresh.sample(2, latent="mixture")
     assert fresh.sample(2)["image"].shape == (2, 1, 8, 8)
-    assert fresh.sample(0)["image"].shape == (0, 1, 8, 8)
 
 
 # Conflicts
@@ -644,5 +643,21 @@ def test_conflicts_of_many_rows_are_those_of_some():
 
 
 def test_no_rows_are_not_sampled():
-    with pytest.raises(ValueError, match="n should be at least 1. Found 0"):
+    with pytest.raises(ValueError, match="n should be an integer of at least 1. Found 0"):
         tiny().sample(0)
+
+
+def test_weights_are_not_loaded_for_another_likelihood(tmp_path):
+    tiny().save(tmp_path / "weights")
+    other = parts()
+    other["image"] = Modality(other["image"].encoder, other["image"].decoder, Laplace(0.01))
+    with pytest.raises(ValueError, match="is of another model: its likelihoods"):
+        MultimodalVAE(other, n_latent=L).load(tmp_path / "weights")
+
+
+def test_questions_are_answered_without_dropout():
+    model = tiny(image_encoder=encoder(64, dropout=0.5)).train()
+    data = {"image": rows()["image"]}
+    assert_same({"z": model.encode(data)}, {"z": model.encode(data)})
+    assert model.training
+    assert model.network.training

@@ -38,9 +38,9 @@ from evenhand.evaluation import (
     to_text,
     train_classifier,
 )
-from evenhand.evaluation._digit_classifiers import labelled_items
+from evenhand.evaluation._digit_classifiers import _inputs, labelled_items
 from evenhand.evaluation._multimodal_tables import Cell, better
-from evenhand.likelihoods import Categorical, Laplace, Normal
+from evenhand.likelihoods import Categorical, Laplace, Normal, Poisson
 from evenhand.models import MixtureVAE
 
 N, C = 400, 5
@@ -611,3 +611,11 @@ def test_parallel_coordinates():
     assert lines[0].get_ydata()[0] == pytest.approx(10.5)
     with pytest.raises(ValueError, match="at least one entry"):
         parallel_coordinates([])
+
+
+def test_judges_see_real_and_generated_items_in_the_same_form():
+    counts = torch.tensor([[0.0, 50.0]])
+    for likelihood, parameters in ((Poisson(), counts.clamp(min=1e-6).log()), (Normal(1.0), counts)):
+        torch.testing.assert_close(_inputs(likelihood, counts), likelihood.mean(parameters), atol=1e-4, rtol=1e-4)
+    codes = torch.tensor([[0, 2]])
+    assert _inputs(Categorical(3), codes).shape == Categorical(3).mean(torch.zeros(1, 2, 3)).shape

@@ -286,3 +286,29 @@ def test_samples_come_evenly_from_the_experts_that_are_there():
                 own = z[:, row][nearest[:, row] == a]
                 assert abs(own.mean() - mean[a, 0, 0]) < 4 * scale[a, 0, 0] / len(own) ** 0.5
                 assert own.std().item() == pytest.approx(scale[a, 0, 0].item(), rel=0.04)
+
+
+@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])
+def test_products_are_not_rounded_by_mixed_precision(precision):
+    mean, scale = torch.randn(2, 5, 3).float(), torch.full((2, 5, 3), 1e-3).float()
+    members = torch.tensor([[True, False], [True, True]])
+    expected = product_of_experts(mean, scale, members)
+    with torch.autocast("cpu", precision):
+        found = product_of_experts(mean, scale, members)
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == torch.float32
+        torch.testing.assert_close(a, b, rtol=0, atol=0)
+
+
+def test_a_sample_of_very_many_subsets():
+    names = [f"m{i}" for i in range(40)]
+    found = expert_subsets(names, "mixture-of-products", max_experts=60)
+    assert len(found) == len(set(found)) == 60
+    assert found[:40] == [(name,) for name in names]
+    assert found[-1] == tuple(names)
+
+
+@pytest.mark.parametrize("choice", ["product", "mixture"])
+def test_caps_are_for_mixtures_of_products(choice):
+    with pytest.raises(ValueError, match=f"left out with experts='{choice}'"):
+        expert_subsets(["a", "b"], choice, max_experts=1)

@@ -502,8 +502,8 @@ def test_mistakes_in_modalities_of_the_model():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epochs": 0}, "epochs and batch_size should be at least 1. Found 0 and 128"),
-        ({"batch_size": 0}, "epochs and batch_size should be at least 1. Found 30 and 0"),
+        ({"epochs": 0}, "epochs should be an integer of at least 1. Found 0"),
+        ({"batch_size": 0}, "batch_size should be an integer of at least 1. Found 0"),
         ({"clip_norm": 0.0}, "clip_norm should be a number > 0, or None. Found 0"),
         ({"clip_norm": -1.0}, "clip_norm should be a number > 0"),
         ({"clip_norm": float("nan")}, "clip_norm should be a number > 0"),
@@ -531,7 +531,7 @@ def test_mistakes_in_other_calls():
         one.predict({"label": label}, form="mode")
     with pytest.raises(ValueError, match="latent should be 'prior' or 'mixture'. Found 'posterior'"):
         one.sample(2, latent="posterior")
-    with pytest.raises(ValueError, match="n should be at least 1. Found 0"):
+    with pytest.raises(ValueError, match="n should be an integer of at least 1. Found 0"):
         one.predict({"label": label}, n=0)
     with pytest.raises(ValueError, match="n should be at least 1. Found -1"):
         one.encode({"label": label}, n=-1)

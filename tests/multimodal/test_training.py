@@ -220,7 +220,8 @@ def test_other_settings_are_named(tmp_path, other, message):
         ({"n_samples": 5}, "n_samples should be"),
         ({"kl_weight": 0.5}, "kl_weight should be '1.0'"),
         ({"gradient": "dreg"}, "gradient should be 'stl'"),
-        ({"experts": "product"}, "experts should be"),
+        ({"experts": "product"}, "prior_expert should be"),
+        ({"experts": [("image", "label")]}, "experts should be 'image, label'"),
         ({"impartial": {"LI": IMTLG()}}, "impartial should be"),
     ],
 )
@@ -532,7 +533,8 @@ def test_rows_of_the_history():
     assert [row["step"] for row in every_other] == [2, 4, 5, 7, 9, 10, 12, 14, 15]
     for column in ("bound", "loss", *names):
         numbers = [row[column] for row in every_step]
-        assert every_epoch[0][column] == pytest.approx(sum(numbers[:5]) / 5, rel=1e-5)
+        by_rows = sum(n * x for n, x in zip((5, 5, 5, 5, 4), numbers, strict=False)) / 24
+        assert every_epoch[0][column] == pytest.approx(by_rows, rel=1e-5)
         assert every_other[0][column] == pytest.approx(sum(numbers[:2]) / 2, rel=1e-5)
     assert all(row["loss"] == -row["bound"] for row in every_step)
     with_validation = tiny().fit(rows(), **FIT, validation=rows(8)).history
@@ -711,17 +713,17 @@ def test_nothing_broken_is_saved(monkeypatch, tmp_path):
 def test_since_when_numbers_are_broken():
     means = _Means(torch.device("cpu"), 3)
     for number in ([1.0, 2.0, 3.0], [1.0, torch.nan, 3.0], [torch.inf, 1.0, 1.0]):
-        means.add(torch.tensor(number))
+        means.add(torch.tensor(number), torch.ones(3))
         means.n += 1
     assert means.broken() == (1, [1])
     means = _Means(torch.device("cpu"), 2)
-    means.add(torch.tensor([1.0, 2.0]))
-    means.add(torch.tensor([3.0, 4.0]))
+    means.add(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]))
+    means.add(torch.tensor([3.0, 4.0]), torch.tensor([1.0, 0.0]))
     means.n = 2
     assert means.broken() is None
     other = _Means(torch.device("cpu"), 2)
     other.restore(means.state())
-    assert means.take().tolist() == other.take().tolist() == [2.0, 3.0]
+    assert means.take().tolist() == other.take().tolist() == [[4.0, 6.0], [2.0, 3.0]]
     assert means.n == 0
 
 
@@ -759,3 +761,40 @@ def test_compiled_steps_are_the_same(monkeypatch):
     for a, b in zip(found.history, expected.history, strict=True):
         assert a == pytest.approx(b, rel=1e-6)
     assert found.predict({"label": [1]})["image"].shape == (1, 1, 8, 8)
+
+
+def test_a_rare_modality_counts_where_it_is():
+    """A batch without it says nothing about it, in the history and in the score of validation rows."""
+    data = rows(32)
+    there = torch.arange(32) == 3
+    whole = tiny().fit(data, **FIT | {"epochs": 1, "batch_size": 32, "learning_rate": 0.0}, verbose=False)
+    options = FIT | {"epochs": 1, "batch_size": 4, "learning_rate": 0.0, "log_every": None}
+    rare = tiny().fit(data, **options, observed={"label": there}, validation=data, verbose=False)
+    name = "log_likelihood/label"
+    assert rare.history[-1][name] == pytest.approx(whole.history[-1][name], abs=0.7)
+    assert rare.history[-1]["validation"] == pytest.approx(
+        sum(whole.history[-1][f"log_likelihood/{n}"] / d for n, d in (("image", 64), ("label", 4))), abs=0.3
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"checkpoint_every": 2}, "folder should be given with checkpoint_every"),
+        ({"epochs": 2.5}, "epochs should be an integer of at least 1. Found 2.5"),
+        ({"batch_size": 7.5}, "batch_size should be an integer"),
+        ({"log_every": -2}, "log_every should be an integer"),
+        ({"validation": 1}, "validation should be a part of the rows between 0 and 1. Found 1"),
+        ({"compile": True, "precision": "16"}, "precision should be 'bf16' with compile=True"),
+    ],
+)
+def test_options_that_make_no_sense(options, message):
+    with pytest.raises(ValueError, match=message):
+        tiny().fit(rows(), **FIT | options)
+
+
+def test_a_fabric_brings_its_own_precision():
+    fabric = Fabric(accelerator="cpu", devices=1)
+    fabric.launch()
+    with pytest.raises(ValueError, match="left out with a fabric"):
+        tiny().fit(rows(), **FIT, fabric=fabric, precision="bf16")

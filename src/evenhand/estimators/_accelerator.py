@@ -26,11 +26,11 @@ def make_fabric(device: str, precision: str, logger: Any) -> Fabric:
     return Fabric(accelerator=accelerator, devices=1, precision=PRECISIONS[precision], loggers=loggers)
 
 
-def amsgrad(learning_rate: float, precision: str) -> Callable[[Iterator[nn.Parameter]], torch.optim.Optimizer]:
+def amsgrad(learning_rate: float, fabric: Fabric) -> Callable[[Iterator[nn.Parameter]], torch.optim.Optimizer]:
     """Makes the paper's optimiser from parameters."""
     # with a gradient scaler, clipping needs gradients that a fused optimiser would unscale by itself
-    fused = precision != "16"
-    capturable = torch.cuda.is_available()  # a captured step keeps its counter on the device
+    fused = getattr(fabric.strategy.precision, "scaler", None) is None
+    capturable = fabric.device.type == "cuda"  # a captured step keeps its counter on the device
 
     def make(parameters: Iterator[nn.Parameter]) -> torch.optim.Optimizer:
         return torch.optim.Adam(parameters, lr=learning_rate, amsgrad=True, fused=fused, capturable=capturable)

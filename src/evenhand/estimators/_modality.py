@@ -50,8 +50,12 @@ class Modality:
                 raise ValueError(f"The {what} of {name!r} should be a torch.nn.Module. Found {network!r}.")
         shape = self._shape(name, likelihood, n_latent)
         try:
-            encoder = self.encoder or default_encoder(likelihood.input_shape(shape), n_latent)
-            decoder = self.decoder or default_decoder(n_latent, likelihood.parameter_shape(shape))
+            encoder = (
+                default_encoder(likelihood.input_shape(shape), n_latent) if self.encoder is None else self.encoder
+            )
+            decoder = (
+                default_decoder(n_latent, likelihood.parameter_shape(shape)) if self.decoder is None else self.decoder
+            )
         except ValueError as error:
             raise ValueError(f"{name!r} needs networks of its own, or another shape: {error}") from error
         _check_decoder(name, decoder, likelihood, shape, n_latent)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from ..data import Modalities
-from ..evaluation import LatentMixture, decode_in_parts, mixture_log_likelihood, posterior_samples
+from ..evaluation import LatentMixture, decode_in_parts, evaluating, mixture_log_likelihood, posterior_samples
 from ..impartial import Method, Monitor
 from ..likelihoods import Likelihood, Table
 from ..models import Experts, MixtureVAE, expert_subsets
@@ -28,6 +29,20 @@ if TYPE_CHECKING:
 CODES_KEPT = 5_000
 ROWS_FOR_CONFLICTS = 512
 Form = Literal["guess", "mean", "sample"]
+
+
+Answer = TypeVar("Answer")
+
+
+def _evaluating(method: Callable[..., Answer]) -> Callable[..., Answer]:
+    """A method without gradients, in which dropout and batch normalisation are as after training."""
+
+    @functools.wraps(method)
+    def evaluated(self: MultimodalVAE, *args: Any, **kwargs: Any) -> Answer:
+        with torch.no_grad(), evaluating(self.network):
+            return method(self, *args, **kwargs)
+
+    return evaluated
 
 
 class MultimodalVAE(nn.Module):
@@ -51,7 +66,8 @@ class MultimodalVAE(nn.Module):
         local_step: Where likelihoods are brought to the same number of dimensions: in the "backward" pass,
             "forward" (then the reported bound is none), or "none".
         kl_weight: Weight of the rate.
-        micro_batch: Decode about this many latent samples at a time: the same gradients in less memory, slower.
+        micro_batch: Decode about this many latent samples at a time, at least one for each row of a batch: the same
+            gradients in less memory, slower.
         n_negatives: Other rows that "contrastive" compares a row with.
         contrast: Weight of the evidence in "contrastive".
         max_size: The largest subsets of a mixture of products, besides that of all.
@@ -195,8 +211,14 @@ class MultimodalVAE(nn.Module):
         """
         if compile and self.core.gradient == "dreg":
             raise ValueError("compile should be False with gradient='dreg', whose weights are known only at the end.")
-        if epochs < 1 or batch_size < 1:
-            raise ValueError(f"epochs and batch_size should be at least 1. Found {epochs} and {batch_size}.")
+        if compile and precision == "16":
+            raise ValueError("precision should be 'bf16' with compile=True: a gradient scaler looks at numbers.")
+        if fabric is not None and (device != "auto" or precision not in ("32", "tf32") or logger is not None):
+            raise ValueError("device, precision and logger should be left out with a fabric, which brings its own.")
+        for name, number in {"epochs": epochs, "batch_size": batch_size}.items():
+            _check_number(name, number)
+        for name, every in {"checkpoint_every": checkpoint_every, "log_every": log_every}.items():
+            _check_number(name, every)
         if clip_norm is not None and not clip_norm > 0:
             raise ValueError(f"clip_norm should be a number > 0, or None. Found {clip_norm}.")
         rows, held_out = self._rows_for_fit(data, observed, validation, seed)
@@ -206,7 +228,7 @@ class MultimodalVAE(nn.Module):
                 self.core,
                 rows,
                 fabric,
-                optimizer or amsgrad(learning_rate, precision),
+                optimizer or amsgrad(learning_rate, fabric),
                 epochs=epochs,
                 batch_size=batch_size,
                 validation=held_out,
@@ -221,7 +243,7 @@ class MultimodalVAE(nn.Module):
             )
             loop.run()
         self.history = loop.history
-        self.codes, self._mixture = self.codes[:0].to(fabric.device), None
+        self.codes, self._mixture = self.codes[:0].to(self.core.betas), None
         self.eval()
         if isinstance(loop.data, Modalities):
             self._keep_codes(loop.data, seed)
@@ -229,7 +251,7 @@ class MultimodalVAE(nn.Module):
 
     # what a trained model is for
 
-    @torch.no_grad()
+    @_evaluating
     def predict(
         self,
         given: Modalities | Mapping[str, Any],
@@ -245,8 +267,8 @@ class MultimodalVAE(nn.Module):
             given: The modalities that are known, by name; rows may lack some of them.
             target: What to generate; everything if None.
             n: How many versions of every row: values are then ``[n, N, ...]``. None for one, ``[N, ...]``.
-            form: "guess": images and numbers as expected, categories as codes, tables as frames. "mean": numbers,
-                probabilities of categories. "sample": draws from the likelihood too.
+            form: "guess": the likelihood's best guess in the form of the data, categories as codes, tables as frames.
+                "mean": numbers, probabilities of categories. "sample": draws from the likelihood too.
             seed: Of the latent samples and of the draws.
 
         Returns:
@@ -259,7 +281,7 @@ class MultimodalVAE(nn.Module):
         z = posterior_samples(experts, n or 1, generator)
         return {name: self._generate(z if n else z[0], name, form, generator) for name in targets}
 
-    @torch.no_grad()
+    @_evaluating
     def sample(
         self,
         n: int,
@@ -289,7 +311,7 @@ class MultimodalVAE(nn.Module):
             raise ValueError(f"latent should be 'prior' or 'mixture'. Found {latent!r}.")
         return {name: self._generate(z, name, form, generator) for name in targets}
 
-    @torch.no_grad()
+    @_evaluating
     def encode(self, given: Modalities | Mapping[str, Any], n: int | None = None, *, seed: int = 0) -> Tensor:
         """Latent codes given some modalities: the mean of the posterior ``[N, L]``, or n samples ``[n, N, L]``."""
         _check_number("n", n)
@@ -301,6 +323,7 @@ class MultimodalVAE(nn.Module):
         there = experts.present.unsqueeze(-1)
         return torch.where(there, experts.mean, 0.0).sum(0) / there.sum(0)
 
+    @_evaluating
     def log_likelihood(
         self,
         data: Modalities | Mapping[str, Any],
@@ -319,6 +342,7 @@ class MultimodalVAE(nn.Module):
             n_samples: Latent samples for a row. The estimate rises with it.
             seed: Of the samples.
         """
+        _check_number("n_samples", n_samples)
         known = self._targets(given, "given") if given else []
         targets = self._targets(target) if target is not None else [n for n in self.core.names if n not in known]
         if not targets or set(targets) & set(known):
@@ -407,11 +431,11 @@ class MultimodalVAE(nn.Module):
             if observed is not None:
                 raise ValueError("observed should be left out where data are a torch data set, which has no holes.")
             self._read({name: torch.as_tensor(x)[None] for name, x in data[0].items()})
-            if isinstance(validation, float):
+            if isinstance(validation, int | float):
                 raise ValueError("validation should be rows of their own where data are a torch data set.")
             return data, None if validation is None else self._read(validation)
         rows = self._read(data, observed=observed)
-        if not isinstance(validation, float):
+        if not isinstance(validation, int | float):
             return rows, None if validation is None else self._read(validation)
         if not 0 < validation < 1:
             raise ValueError(f"validation should be a part of the rows between 0 and 1. Found {validation}.")
@@ -494,8 +518,8 @@ def _check_modalities(modalities: Mapping[str, Modality], n_latent: int) -> None
 
 
 def _check_number(name: str, n: int | None) -> None:
-    if n is not None and n < 1:
-        raise ValueError(f"{name} should be at least 1. Found {n}.")
+    if n is not None and (isinstance(n, bool) or not hasattr(n, "__index__") or n < 1):
+        raise ValueError(f"{name} should be an integer of at least 1. Found {n}.")
 
 
 def _check_given(mask: Tensor | None, known: Sequence[str], names: Sequence[str]) -> None:

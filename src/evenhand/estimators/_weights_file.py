@@ -70,6 +70,8 @@ def _about(model: MultimodalVAE) -> dict[str, Any]:
         "format": FORMAT,
         "modalities": {name: list(shape) for name, shape in model.shapes.items()},
         "experts": model.core.expert_names,
+        "prior_expert": model.network.prior_expert,
+        "likelihoods": {name: str(likelihood) for name, likelihood in model.likelihoods.items()},
     }
     return about | ({"tables": tables} if tables else {})
 

@@ -11,7 +11,7 @@ from ._coherence import (
 from ._density import effective_sample_size, importance_weighted
 from ._digit_classifiers import Classifiers, digit_classifiers, train_classifier
 from ._errors import column_errors, macro_class_errors, relative_rmse, summary, trivial_guess
-from ._given import all_subsets
+from ._given import all_subsets, evaluating
 from ._inference import draws, encode, expectations, log_likelihood, rates_and_bounds, reconstruct
 from ._latent import LatentMixture
 from ._latent_classification import latent_classification
@@ -50,6 +50,7 @@ __all__ = [
     "effective_sample_size",
     "encode",
     "evaluate",
+    "evaluating",
     "expectations",
     "importance_weighted",
     "joint_coherence",

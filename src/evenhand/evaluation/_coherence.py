@@ -74,7 +74,7 @@ def coherence_summary(table: Mapping[tuple[Subset, str], float], names: Sequence
     """
     views: dict[str, dict[str, float]] = {"self": {}, "cross": {}, "reconstruction": {}}
     for d in names:
-        by_subset = {subset: value for (subset, target), value in table.items() if target == d}
+        by_subset = {s: value for (s, target), value in table.items() if target == d and not math.isnan(value)}
         for view, values in (
             ("self", [value for subset, value in by_subset.items() if subset == (d,)]),
             ("cross", [value for subset, value in by_subset.items() if d not in subset]),

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..data import Modalities
-from ..likelihoods import Likelihood, Normal, Table
+from ..likelihoods import Categorical, Likelihood, Normal, Table
 from ..nn import ImageClassifier, TextClassifier
 
 FORMAT = 1
@@ -196,7 +196,9 @@ def labelled_items(rows: Labelled, name: str) -> tuple[Tensor, Tensor]:
 
 
 def _inputs(likelihood: Likelihood, x: Tensor) -> Tensor:
-    return likelihood.inputs(likelihood.prepare(x))
+    """Real items in the form in which generated ones are judged: as numbers, or as probabilities of categories."""
+    prepared = likelihood.prepare(x)
+    return likelihood.inputs(prepared) if isinstance(likelihood, Categorical) else prepared
 
 
 def _new_classifier(example: Tensor, kind: Kind | None, n_classes: int) -> nn.Module:

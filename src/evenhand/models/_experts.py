@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 Choice = Literal["product", "mixture", "mixture-of-products"]
-MANY = 128
+MANY = 127
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,10 @@ def product_of_experts(mean: Tensor, scale: Tensor, members: Tensor, *, prior: b
     precision = scale.square().reciprocal()
     members = members.to(precision.dtype)
     members = members.unsqueeze(-1) if members.ndim == 2 else members
-    total = torch.einsum("adb,dbl->abl", members.expand(-1, -1, mean.shape[1]), precision)
-    weighted = torch.einsum("adb,dbl->abl", members.expand(-1, -1, mean.shape[1]), precision * mean)
-    empty = members.sum(1).unsqueeze(-1) == 0
+    members = members.unsqueeze(-1)  # [A, D, B or 1, 1]
+    # sums and no matrix products, which mixed precision would round
+    total, weighted = (members * precision).sum(1), (members * (precision * mean)).sum(1)
+    empty = members.sum(1) == 0
     total = total + 1 if prior else total + empty.to(total.dtype)
     return weighted / total, total.rsqrt()
 
@@ -104,6 +106,8 @@ def expert_subsets(
     """
     if not isinstance(experts, str):
         return _check_subsets(names, experts)
+    if experts != "mixture-of-products" and (max_size is not None or max_experts is not None):
+        raise ValueError(f"max_size and max_experts should be left out with experts={experts!r}.")
     everyone = tuple(names)
     alone: list[tuple[str, ...]] = [(name,) for name in names]
     if experts == "product":
@@ -116,23 +120,36 @@ def expert_subsets(
             f"Found {experts!r}."
         )
     sizes = range(2, len(names) if max_size is None else min(max_size + 1, len(names)))
-    number = 2 ** len(names) - 1
-    if number >= MANY and max_size is None and max_experts is None:
-        raise ValueError(
-            f"max_experts or max_size should be given for {len(names)} modalities, which have {number} subsets."
-        )
-    between: list[tuple[str, ...]] = [subset for size in sizes for subset in combinations(names, size)]
+    number = sum(math.comb(len(names), size) for size in sizes)
     whole = [everyone] if len(names) > 1 else []
-    if max_experts is not None and len(alone + between + whole) > max_experts:
-        room = max_experts - len(alone + whole)
-        if room < 0:
-            raise ValueError(
-                f"max_experts should leave room for {len(names)} single modalities and the set of all. "
-                f"Found {max_experts}."
-            )
-        chosen = torch.randperm(len(between), generator=torch.Generator().manual_seed(seed))[:room]
-        between = [between[i] for i in chosen.sort().values.tolist()]
+    rest = len(alone + whole)
+    if number + rest >= MANY and max_size is None and max_experts is None:
+        raise ValueError(
+            f"max_experts or max_size should be given for {len(names)} modalities, which have {number + rest} "
+            "subsets."
+        )
+    if max_experts is not None and max_experts < rest:
+        raise ValueError(
+            f"max_experts should leave room for {len(names)} single modalities and the set of all. "
+            f"Found {max_experts}."
+        )
+    if max_experts is None or number + rest <= max_experts:
+        between = [subset for size in sizes for subset in combinations(everyone, size)]
+    else:
+        between = _some_subsets(everyone, list(sizes), max_experts - rest, seed)
     return alone + between + whole
+
+
+def _some_subsets(names: tuple[str, ...], sizes: list[int], number: int, seed: int) -> list[tuple[str, ...]]:
+    """Different random subsets of some sizes, each as probable as any other."""
+    generator = torch.Generator().manual_seed(seed)
+    ways = torch.tensor([float(math.comb(len(names), size)) for size in sizes], dtype=torch.float64)
+    found: set[tuple[int, ...]] = set()
+    while len(found) < number:
+        size = sizes[int(torch.multinomial(ways, 1, generator=generator))]
+        found.add(tuple(sorted(torch.randperm(len(names), generator=generator)[:size].tolist())))
+    chosen = sorted(found, key=lambda members: (len(members), members))
+    return [tuple(names[i] for i in members) for members in chosen]
 
 
 def _check_subsets(names: Sequence[str], experts: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:

@@ -136,16 +136,20 @@ class ImpartialMixture(nn.Module):
         if self.objective == "contrastive":
             unrelated = bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
             value = contrastive(value, unrelated, self.contrast, self._comparable(observed, n_rows))
-        return self._step(value, terms, observed, n_rows)
+        step = self._step(value.detach(), terms, observed, n_rows)
+        return step._replace(loss=-value.mean())
 
-    def score(self, step: Step) -> float:
-        """How well a batch was reconstructed: the log-likelihoods, each divided by its dimension."""
-        return float(sum(x / d for x, d in zip(step.log_likelihood.tolist(), self.dimensions, strict=True)))
+    def score(self, log_likelihood: Tensor) -> float:
+        """How well rows were reconstructed: the mean log-likelihoods ``[D]``, each divided by its dimension."""
+        return float(sum(x / d for x, d in zip(log_likelihood.tolist(), self.dimensions, strict=True)))
 
     def settings(self) -> dict[str, str]:
         """What must be the same for a training to be resumed."""
         names = ("objective", "n_samples", "gradient", "local_step", "kl_weight", "n_negatives", "contrast")
         about = {name: str(getattr(self, name)) for name in names}
+        network = self.network
+        about |= {name: str(likelihood) for name, likelihood in zip(self.names, network.likelihoods, strict=True)}
+        about |= {"n_latent": str(network.n_latent), "prior_expert": str(network.prior_expert)}
         return about | {"experts": ", ".join(self.expert_names), "impartial": str(self.blocks)}
 
     # what the objectives are functions of
@@ -155,7 +159,7 @@ class ImpartialMixture(nn.Module):
     ) -> tuple[MixtureTerms, Tensor | None]:
         """The log-probabilities, with gradients that meet in the blocks; and weights to be filled in for DReG."""
         # how much a sample counts is known only when all have been decoded: later numbers go into this tensor
-        late = torch.ones(*noise.shape[:-1], 1, device=noise.device) if self.gradient == "dreg" else None
+        late = noise.new_ones(*noise.shape[:-1], 1) if self.gradient == "dreg" else None
         split = _split(self.blocks["LI"]) if "LI" in self.blocks else None
         densities = _split(self.blocks["EEI"]) if "EEI" in self.blocks and self.objective != "mmjsd" else None
         decoders = None
@@ -183,7 +187,8 @@ class ImpartialMixture(nn.Module):
         name = "iwae" if self.objective == "contrastive" else self.objective
         log_weights = mixture_log_weights(log_likelihood, terms.log_q, terms.log_prior, present, weight)
         if late is not None:
-            late.copy_(mixture_shares(name, log_weights, present).unsqueeze(-1))
+            # with weight 1 the shares; what a KL weight takes from log q it also takes from its score
+            late.copy_((1 - weight + weight * mixture_shares(name, log_weights, present)).unsqueeze(-1))
         return mixture_bound(name, log_weights, present)
 
     def _locally(self, log_likelihood: Tensor) -> Tensor:
@@ -229,19 +234,27 @@ class ImpartialMixture(nn.Module):
 
     def _step(self, value: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int) -> Step:
         with torch.no_grad():
-            experts, log_p = terms.experts, terms.log_likelihood[:, :, :n_rows]
-            rate = experts.rate()[:, :n_rows]
-            log_q = mixture_log_q(terms.log_q, experts.present)[:, :, :n_rows]
-            if experts.present is None or observed is None:
-                log_likelihood, rates, mean_log_q = log_p.mean((0, 1, 2)), rate.mean(1), log_q.mean()
-            else:
-                present = experts.present[:, :n_rows]
-                there = (present.unsqueeze(-1) & observed[:n_rows]).unsqueeze(1)  # [A, 1, B, D]
-                number = there.sum((0, 1, 2)).clamp(min=1) * log_p.shape[1]
-                log_likelihood = torch.where(there, log_p, 0.0).sum((0, 1, 2)) / number
-                rates = rate.sum(1) / present.sum(1).clamp(min=1)
-                mean_log_q = torch.where(present, log_q.mean(1), 0.0).sum() / present.sum()
-        return Step(-value.mean(), value.detach().mean(), log_likelihood, rates, mean_log_q)
+            experts, log_p = terms.experts, terms.log_likelihood[:, :, :n_rows].mean(1)  # [A, B, D]
+            log_q = mixture_log_q(terms.log_q, experts.present)[:, :, :n_rows].mean(1)
+            present = (
+                torch.ones_like(log_q) if experts.present is None else experts.present[:, :n_rows].to(log_q.dtype)
+            )
+            there = present.unsqueeze(-1).expand_as(log_p)
+            there = there if observed is None else there * observed[:n_rows]
+            return Step(
+                loss=-value.mean(),
+                bound=value.mean(),
+                log_likelihood=_mean(log_p, there, (0, 1)),
+                rate=_mean(experts.rate()[:, :n_rows], present, (1,)),
+                log_q=_mean(log_q, present, (0, 1)),
+                n_likelihood=there.sum((0, 1)),
+                n_rate=present.sum(1),
+            )
+
+
+def _mean(values: Tensor, there: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """The mean over what is there; 0 where nothing is. What is not there is finite."""
+    return (values * there).sum(axes) / there.sum(axes).clamp(min=1)
 
 
 def _blocks(
@@ -254,7 +267,7 @@ def _blocks(
             raise ValueError(f"impartial[{goal!r}] should be a method such as IMTLG(). Found {method!r}.")
         if goal in ("EEI", "DEI") and network.n_experts == 1:
             continue  # a single expert has nobody to settle with
-        # a method may learn, so every place has its own
+        # a method may learn, so every place has its own; that of LI and EEI learns for each expert
         if goal == "DEI":
             copies = [ParameterBlock(d, copy.deepcopy(method), preserve_norm=preserve_norm) for d in network.decoders]
             blocks[goal] = nn.ModuleList(copies)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ class Step(NamedTuple):
         log_likelihood: Mean of log p(x_d | z) over the experts and samples of rows that have modality d, ``[D]``.
         rate: Mean of KL(q_A || p) over rows, ``[A]``.
         log_q: Mean of log q over samples.
+        n_likelihood: How many pairs of an expert and a row are in the mean of a modality, ``[D]``.
+        n_rate: How many rows are in the mean of an expert, ``[A]``.
     """
 
     loss: Tensor
@@ -39,6 +42,8 @@ class Step(NamedTuple):
     log_likelihood: Tensor
     rate: Tensor
     log_q: Tensor
+    n_likelihood: Tensor
+    n_rate: Tensor
 
 
 class Trainable(Protocol):
@@ -51,8 +56,8 @@ class Trainable(Protocol):
     def noise(self, n_rows: int, generator: torch.Generator) -> Tensor:
         """Standard normal numbers for a batch, ``[A, K, B, L]``."""
 
-    def score(self, step: Step) -> float:
-        """How well a batch was reconstructed, higher is better."""
+    def score(self, log_likelihood: Tensor) -> float:
+        """How well rows were reconstructed, from mean log-likelihoods ``[D]``; higher is better."""
 
     def settings(self) -> dict[str, str]:
         """What must be the same for a training to be resumed."""
@@ -131,6 +136,12 @@ class Loop:
                 f"batch_size should be at least 1 for each of {self.fabric.world_size} processes. "
                 f"Found {self.batch_size}."
             )
+        if self.fabric.strategy.precision.precision in ("bf16-true", "16-true"):
+            raise ValueError(
+                "precision should be 'bf16-mixed' or '16-mixed' for half precision: densities need more."
+            )
+        if self.checkpoint_every and self.folder is None:
+            raise ValueError("folder should be given with checkpoint_every: it is where checkpoints go.")
         if not 0 <= self.kl_warm_up <= self.epochs:
             raise ValueError(
                 f"kl_warm_up should be from 0 to the {self.epochs} epochs of the training, else the full KL weight "
@@ -175,7 +186,9 @@ class Loop:
         step = Step(*self._module(values, others.get("observed"), others["noise"], others["kl_weight"]))
         self.fabric.backward((step.loss * others["share"]).sum())
         parts = (step.bound, step.log_likelihood, step.rate, step.log_q, step.loss, self._gradient_norm(step.loss))
-        self._seen.add(torch.cat([part.detach().reshape(-1) for part in parts]))
+        rows = torch.full_like(step.bound, others["noise"].shape[2]).reshape(1)
+        counts = torch.cat([rows, step.n_likelihood, step.n_rate, rows, rows, rows])
+        self._seen.add(torch.cat([part.detach().reshape(-1) for part in parts]), counts)
         if self._device.type == "cpu":
             self._look()  # before a NaN gets into the weights; on a GPU, soon after
         if self.clip_norm is not None:
@@ -254,19 +267,23 @@ class Loop:
         """The score of the validation rows, with the same noise every time; the best weights are kept."""
         generator = torch.Generator(self._device).manual_seed(self.seed)
         assert self.validation is not None
-        scores, rows = 0.0, 0
+        total, number = torch.zeros(2, len(self.model.names), device=self._device, dtype=torch.float64)
         self.model.eval()
         with torch.no_grad(), self.fabric.autocast():
             for index in torch.arange(len(self.validation)).split(self.batch_size):
                 batch = self.validation.rows(index.to(self.validation.device)).to(self._device)
                 noise = self.model.noise(len(index), generator)
                 step = Step(*self.model(batch.values, batch.mask(), noise))
-                scores, rows = scores + self.model.score(step) * len(index), rows + len(index)
+                total += step.log_likelihood * step.n_likelihood
+                number += step.n_likelihood
         self.model.train()
-        if scores / rows > self._best_score:
-            self._best_score = scores / rows
+        score: float = self.model.score(total / number.clamp(min=1))
+        if not math.isfinite(score):
+            raise FloatingPointError(f"The log-likelihoods of the validation rows should be finite. Found {score}.")
+        if score > self._best_score:
+            self._best_score = score
             self._best = {name: x.detach().clone() for name, x in self.model.state_dict().items()}
-        return scores / rows
+        return score
 
     def _columns(self) -> list[str]:
         likelihoods = [f"log_likelihood/{name}" for name in self.model.names]
@@ -277,8 +294,10 @@ class Loop:
         done = self._epoch * self.steps_per_epoch + self._position
         row: dict[str, float] = {"epoch": done / self.steps_per_epoch, "step": done}
         if self._seen.n:
-            means: Any = self.fabric.all_reduce(self._seen.take(), reduce_op="mean")
-            row |= dict(zip(self._columns(), means.tolist(), strict=True))
+            sums: Any = self.fabric.all_reduce(self._seen.take(), reduce_op="sum")
+            # what no row had has no number
+            columns = zip(self._columns(), *sums.tolist(), strict=True)
+            row |= {name: total / number for name, total, number in columns if number}
         row["kl_weight"] = self._kl_weight()
         if score is not None:
             row["validation"] = score
@@ -300,7 +319,9 @@ class Loop:
             "kl_warm_up": self.kl_warm_up,
             "clip_norm": self.clip_norm,
             "processes": self.fabric.world_size,
-            "optimizer": f"{type(self._optimizer.optimizer).__name__}, lr {self._optimizer.defaults['lr']}",
+            "device": self._device.type,
+            "precision": self.fabric.strategy.precision.precision,
+            "optimizer": f"{type(self._optimizer.optimizer).__name__}, lr {self._optimizer.defaults.get('lr')}",
             **self.model.settings(),
         }
 
@@ -351,12 +372,12 @@ class _Means:
 
     def __init__(self, device: torch.device, size: int) -> None:
         self.n = 0
-        self._sums = torch.zeros(size, device=device, dtype=torch.float64)
+        self._sums = torch.zeros(2, size, device=device, dtype=torch.float64)  # and how many things are in them
         self._bad = torch.zeros(size, device=device, dtype=torch.int64)  # steps since the first that was not finite
 
-    def add(self, numbers: Tensor) -> None:
-        self._sums += numbers
-        self._bad += (self._bad > 0) | ~numbers.isfinite()
+    def add(self, means: Tensor, counts: Tensor) -> None:
+        self._sums += torch.stack([means * counts, counts])
+        self._bad += (self._bad > 0) | ~means.isfinite()
 
     def broken(self) -> tuple[int, list[int]] | None:
         """How many steps ago numbers were first not finite, and which; None if all are."""
@@ -365,10 +386,11 @@ class _Means:
         return (first - 1, [i for i, count in enumerate(bad) if count == first]) if first else None
 
     def take(self) -> Tensor:
-        means = (self._sums / self.n).float()
+        """Sums and counts ``[2, size]`` since the last call."""
+        taken = self._sums.clone()
         self._sums.zero_()
         self.n = 0
-        return means
+        return taken
 
     def state(self) -> dict[str, Any]:
         return {"n": self.n, "sums": self._sums.clone()}
