@@ -533,7 +533,7 @@ def test_mistakes_in_other_calls():
         one.sample(2, latent="posterior")
     with pytest.raises(ValueError, match="n should be an integer of at least 1. Found 0"):
         one.predict({"label": label}, n=0)
-    with pytest.raises(ValueError, match="n should be at least 1. Found -1"):
+    with pytest.raises(ValueError, match="n should be an integer of at least 1. Found -1"):
         one.encode({"label": label}, n=-1)
     with pytest.raises(RuntimeError, match="needs a model that was fitted"):
         one.sample(2, latent="mixture")
