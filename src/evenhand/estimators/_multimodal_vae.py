@@ -395,7 +395,7 @@ class MultimodalVAE(nn.Module):
     @property
     def likelihoods(self) -> dict[str, Likelihood]:
         """The likelihoods by modality."""
-        return dict(zip(self.core.names, self.network.likelihoods, strict=True))  # type: ignore[arg-type]
+        return {name: self.network.likelihood(name) for name in self.core.names}
 
     def save(self, path: str | Path) -> None:
         """Write the weights; networks are code, so `load` needs a model that was built in the same way."""

@@ -12,7 +12,7 @@ from ..data import Modalities
 from ..models import Experts, MixtureVAE, log_densities, log_normal
 from ..objectives import mixture_log_q
 from ._digit_classifiers import Classifiers
-from ._given import Subset, batches_given, checked_subsets, evaluating, likelihoods_of, some_rows
+from ._given import Subset, batches_given, checked_subsets, evaluating, some_rows
 from ._mixture import decode_in_parts
 
 Table = dict[tuple[Subset, str], float]
@@ -140,13 +140,12 @@ def conditional_log_likelihoods(
         By A and d, the mean over rows; `sum_over_targets` adds them up over d.
     """
     chosen, (data, _) = checked_subsets(network, subsets), some_rows(data, None, n_rows, seed)
-    likelihoods = likelihoods_of(network)
     sums, counts = ({(subset, name): 0.0 for subset in chosen for name in network.names} for _ in range(2))
     with evaluating(network):
         for batch in batches_given(network, data, chosen, batch_size, seed, n_samples):
             for name in network.names:
                 parameters = decode_in_parts(network, batch.z, name)
-                likelihood, x = likelihoods[name], batch.prepared[name]
+                likelihood, x = network.likelihood(name), batch.prepared[name]
                 log_p = likelihood.log_prob(parameters, x).mean(0).double() / likelihood.dimension(tuple(x.shape[1:]))
                 there = batch.observed.get(name, torch.ones_like(log_p, dtype=torch.bool))
                 sums[batch.subset, name] += torch.where(there, log_p, 0.0).sum().item()
@@ -198,7 +197,7 @@ def rates(
 
 def _classes(network: MixtureVAE, module: nn.Module, z: Tensor, name: str) -> Tensor:
     """What a classifier sees in the expected items of samples ``[B, L]``."""
-    expected = likelihoods_of(network)[name].mean(decode_in_parts(network, z, name))
+    expected = network.likelihood(name).mean(decode_in_parts(network, z, name))
     dtype = next((p.dtype for p in module.parameters()), expected.dtype)
     return module(expected.to(dtype)).argmax(-1)
 

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from ..data import Modalities
-from ..likelihoods import Likelihood
 from ..models import Experts, MixtureVAE
 from ._mixture import posterior_samples
 
@@ -96,7 +95,7 @@ def batches_given(
     data = data.only(network.names)
     device = network.subsets.device
     generator = torch.Generator(device).manual_seed(seed)
-    place = _place(data)
+    place = data.device
     for index in torch.arange(len(data), device=place).split(batch_size):
         rows = data.rows(index).to(device)
         whole = network.prepare(rows.values)
@@ -125,15 +124,5 @@ def some_rows(data: Modalities, labels: Tensor | None, n_rows: int | None, seed:
     if n_rows is None or n_rows >= len(data):
         return data, labels
     index = torch.randperm(len(data), generator=torch.Generator().manual_seed(seed))[:n_rows]
-    place = _place(data)
+    place = data.device
     return data.subset(index.to(place)), labels[index.to(labels.device)]
-
-
-def _place(data: Modalities) -> torch.device:
-    """Where the numbers of rows have to be."""
-    return next(iter({**data.values, **data.index}.values())).device
-
-
-def likelihoods_of(network: MixtureVAE) -> dict[str, Likelihood]:
-    """The likelihoods by modality."""
-    return dict(zip(network.names, network.likelihoods, strict=True))  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..data import Modalities
 from ..likelihoods import Categorical, Likelihood
 from ..models import MixtureVAE
-from ._given import Subset, batches_given, checked_subsets, evaluating, likelihoods_of, some_rows
+from ._given import Subset, batches_given, checked_subsets, evaluating, some_rows
 from ._mixture import decode_in_parts
 from ._multimodal_scores import MultimodalScores
 
@@ -135,17 +135,16 @@ def _panels(
     network: MixtureVAE, rows: Modalities, subsets: Sequence[Subset], targets: Sequence[str], n: int, seed: int
 ) -> list[list[tuple[str, list[Any], bool]]]:
     """For every subset its lines: a title, the items, and whether they are given."""
-    likelihoods = likelihoods_of(network)
     everything = Modalities(rows.values, rows.index)  # all rows are complete
     panels = []
     with evaluating(network):
         for batch in batches_given(network, everything, subsets, n, seed):
-            lines = [(name, _items(likelihoods[name], batch.prepared[name]), True) for name in batch.subset]
+            lines = [(name, _items(network.likelihood(name), batch.prepared[name]), True) for name in batch.subset]
             for name in targets:
-                parameters = decode_in_parts(network, batch.z[0], name)
-                codes = isinstance(likelihoods[name], Categorical)
-                shown = likelihoods[name].guess(parameters) if codes else likelihoods[name].mean(parameters)
-                lines.append((name, _items(likelihoods[name], shown), False))
+                likelihood, parameters = network.likelihood(name), decode_in_parts(network, batch.z[0], name)
+                codes = isinstance(likelihood, Categorical)
+                shown = likelihood.guess(parameters) if codes else likelihood.mean(parameters)
+                lines.append((name, _items(likelihood, shown), False))
             panels.append(lines)
     return panels
 

@@ -229,6 +229,9 @@ class Matrix(Source):
         return [vector] if self._origin is None else self._origin.restore(vector)
 
 
+LONG, PARTS = 8192, 64
+
+
 def products(rows: Tensor) -> Tensor:
     """All inner products ``[..., T, T]`` of rows ``[..., T, n]``.
 
@@ -239,9 +242,6 @@ def products(rows: Tensor) -> Tensor:
         return rows @ rows.mT
     parts = rows.unflatten(-1, (PARTS, -1)).movedim(-2, 0)  # [parts, ..., T, n / parts]
     return (parts @ parts.mT).sum(0)
-
-
-LONG, PARTS = 8192, 64
 
 
 def compute_dtype(tensor: Tensor) -> torch.dtype:

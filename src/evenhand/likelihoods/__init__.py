@@ -4,7 +4,7 @@ from ._bernoulli import Bernoulli
 from ._categorical import Categorical
 from ._inputs import encoder_inputs
 from ._laplace import Laplace
-from ._likelihood import Likelihood
+from ._likelihood import Likelihood, full_precision
 from ._log_normal import LogNormal
 from ._normal import Normal
 from ._poisson import Poisson
@@ -22,4 +22,5 @@ __all__ = [
     "Table",
     "TableLikelihood",
     "encoder_inputs",
+    "full_precision",
 ]

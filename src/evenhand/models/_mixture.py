@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from ..likelihoods import Likelihood
+from ..likelihoods import Likelihood, full_precision
 from ._experts import Experts, members_observed, product_of_experts
 from ._latent import log_normal
 
@@ -194,11 +194,12 @@ class MixtureVAE(nn.Module):
         return parameters.reshape(*z.shape[:-1], *parameters.shape[1:])
 
     def _posterior(self, output: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Mean and scale in full precision, from what an encoder gives."""
         if isinstance(output, Tensor):
-            mean, raw = output.float().chunk(2, -1) if _half(output) else output.chunk(2, -1)
+            mean, raw = full_precision(output).chunk(2, -1)
             return mean, F.softplus(raw) + SMALLEST_SCALE
         mean, scale = output
-        return (mean.float(), scale.float()) if _half(mean) else (mean, scale)
+        return full_precision(mean), full_precision(scale)
 
 
 def log_densities(experts: Experts, views: Sequence[Tensor]) -> Tensor:
@@ -258,7 +259,3 @@ def _as_weights(x: Tensor, network: nn.Module) -> Tensor:
     """Inputs in the precision of the weights: data are often in double precision, or the model is."""
     weight = next(network.parameters(), x)
     return x.to(weight.dtype) if weight.is_floating_point() and x.is_floating_point() else x
-
-
-def _half(x: Tensor) -> bool:
-    return x.dtype in (torch.float16, torch.bfloat16)
