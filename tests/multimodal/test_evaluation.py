@@ -619,3 +619,8 @@ def test_judges_see_real_and_generated_items_in_the_same_form():
         torch.testing.assert_close(_inputs(likelihood, counts), likelihood.mean(parameters), atol=1e-4, rtol=1e-4)
     codes = torch.tensor([[0, 2]])
     assert _inputs(Categorical(3), codes).shape == Categorical(3).mean(torch.zeros(1, 2, 3)).shape
+
+
+def test_the_network_is_judged_and_not_what_holds_it():
+    with pytest.raises(ValueError, match="network should be model.network of a MultimodalVAE. Found Linear"):
+        evaluation.rates(nn.Linear(1, 1), Modalities({"a": torch.zeros(2, 1)}))

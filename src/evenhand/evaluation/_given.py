@@ -70,6 +70,8 @@ def evaluating(network: nn.Module) -> Iterator[None]:
 
 def checked_subsets(network: MixtureVAE, subsets: Iterable[Iterable[str]] | None) -> list[Subset]:
     """The subsets in the model's order of modalities; all if None."""
+    if not isinstance(network, MixtureVAE):
+        raise ValueError(f"network should be model.network of a MultimodalVAE. Found {type(network).__name__}.")
     if subsets is None:
         return all_subsets(network.names)
     found = []

@@ -196,7 +196,7 @@ def evaluate(
     latent: tuple[tuple[float, ...], ...] = ()
     if classifiers is not None:
         found = coherence(network, test.data, test.labels, classifiers, **common)  # type: ignore[arg-type]
-        if len(classifiers.modules) > 1:
+        if len(set(classifiers.modules) & set(network.names)) > 1:
             joint = joint_coherence(network, classifiers, n=n_prior, batch_size=batch_size, seed=seed)
     if train is not None:
         matrix = latent_classification(

@@ -20,7 +20,6 @@ from ._progress import progress_bar
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-FITS_ON_DEVICE = 8 * 2**30
 LOOK_EVERY = 25  # steps between looks at a GPU, each of which waits for it
 
 
@@ -152,7 +151,7 @@ class Loop:
         self._best_score = float("-inf")
         self._device = self.fabric.device
         self._generator = torch.Generator(self._device).manual_seed(self.seed)
-        if isinstance(self.data, Modalities) and self.data.n_bytes < FITS_ON_DEVICE:
+        if isinstance(self.data, Modalities) and self.data.n_bytes < _room(self._device):
             self.data = self.data.to(self._device)
         module: Any = torch.compile(self.model, dynamic=False) if self.compile else self.model
         optimizer = self.optimizer(self.model.parameters())
@@ -215,10 +214,11 @@ class Loop:
         kind, _, name = (causes or [c for c in found if c == "log_q"] or found)[0].partition("/")
         what = {"rate": f"the posterior of {name!r}", "log_likelihood": f"the log-likelihood of {name!r}"}
         what |= {"log_q": "the density of the experts", "gradient": "the gradient of a finite objective"}
+        where = "in that modality" if name else "in the data"
         return (
             f"In epoch {self._epoch + 1}, {ago} step(s) ago, {what.get(kind, 'the objective')} became NaN or "
-            "infinite. Look for wild values in that modality, lower the learning rate, or set clip_norm; the last "
-            "checkpoint is unharmed."
+            f"infinite. Look for wild values {where}, lower the learning rate, or set clip_norm"
+            f"{'.' if self.folder is None else '; the last checkpoint is unharmed.'}"
         )
 
     def _kl_weight(self) -> float:
@@ -365,6 +365,11 @@ class Loop:
         self._best_score = state["best_score"]
         if state["best"] is not None:
             self._best = {name: x.to(self._device) for name, x in state["best"].items()}
+
+
+def _room(device: torch.device) -> float:
+    """How many bytes of data may live on a device: on a GPU, a quarter of what is free."""
+    return torch.cuda.mem_get_info(device)[0] / 4 if device.type == "cuda" else math.inf
 
 
 class _Means:
