@@ -39,7 +39,7 @@ def _evaluating(method: Callable[..., Answer]) -> Callable[..., Answer]:
 
     @functools.wraps(method)
     def evaluated(self: MultimodalVAE, *args: Any, **kwargs: Any) -> Answer:
-        with torch.no_grad(), evaluating(self.network):
+        with evaluating(self.network):
             return method(self, *args, **kwargs)
 
     return evaluated
@@ -458,13 +458,13 @@ class MultimodalVAE(nn.Module):
         values, masks = dict(rows.values), dict(rows.observed)
         for name in self.core.names:
             if name not in values:
-                dtype = self.likelihoods[name].prepare(torch.zeros(1, *self.shapes[name])).dtype
+                dtype = self.network.likelihood(name).prepare(torch.zeros(1, *self.shapes[name])).dtype
                 values[name] = torch.zeros(len(rows), *self.shapes[name], dtype=dtype, device=rows.device)
                 masks[name] = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
         return Modalities({name: values[name] for name in self.core.names}, dict(rows.index), masks)
 
     def _generate(self, z: Tensor, name: str, form: Form, generator: torch.Generator) -> Any:
-        likelihood, parameters = self.likelihoods[name], decode_in_parts(self.network, z, name)
+        likelihood, parameters = self.network.likelihood(name), decode_in_parts(self.network, z, name)
         if form == "sample":
             values = likelihood.sample(parameters, generator)
         elif form in ("guess", "mean"):

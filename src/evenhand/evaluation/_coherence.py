@@ -9,11 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from ..data import Modalities
-from ..models import Experts, MixtureVAE, log_densities, log_normal
-from ..objectives import mixture_log_q
+from ..models import Experts, MixtureVAE
 from ._digit_classifiers import Classifiers
 from ._given import Subset, batches_given, checked_subsets, evaluating, some_rows
-from ._mixture import decode_in_parts
+from ._mixture import decode_in_parts, stratified_samples
 
 Table = dict[tuple[Subset, str], float]
 """A number for what is given and what is judged."""
@@ -85,7 +84,6 @@ def coherence_summary(table: Mapping[tuple[Subset, str], float], names: Sequence
     return views
 
 
-@torch.no_grad()
 def joint_coherence(
     network: MixtureVAE, classifiers: Classifiers, *, n: int = 10_000, batch_size: int = 512, seed: int = 0
 ) -> float:
@@ -206,9 +204,5 @@ def _rate(experts: Experts, n_samples: int, generator: torch.Generator) -> Tenso
     """KL(q || p) of every row, ``[B]``."""
     if len(experts.mean) == 1:
         return experts.rate()[0]
-    mean = experts.mean.unsqueeze(1)
-    shape = (len(mean), n_samples, *experts.mean.shape[1:])
-    noise = torch.randn(shape, generator=generator, device=mean.device, dtype=mean.dtype)
-    z = torch.addcmul(mean, experts.scale.unsqueeze(1), noise)  # as many of every component
-    log_q = mixture_log_q(log_densities(experts, [z] * len(z)))
-    return (log_q - log_normal(z, 0.0)).mean((0, 1))
+    _, log_ratio = stratified_samples(experts, n_samples, generator)
+    return -log_ratio.mean((0, 1))

@@ -24,6 +24,15 @@ def posterior_samples(experts: Experts, n: int, generator: torch.Generator | Non
     return torch.addcmul(experts.mean[chosen, rows], experts.scale[chosen, rows], noise)
 
 
+def stratified_samples(experts: Experts, n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+    """n samples of every expert, ``[A, n, B, L]``, and log p(z) - log q(z) of their mixture, ``[A, n, B]``."""
+    like = experts.mean
+    shape = (len(like), n, *like.shape[1:])
+    z = experts.samples(torch.randn(shape, generator=generator, device=like.device, dtype=like.dtype))
+    log_q = mixture_log_q(log_densities(experts, [z] * len(z)), experts.present)
+    return z, log_normal(z, 0.0) - log_q
+
+
 def decode_in_parts(network: MixtureVAE, z: Tensor, name: str) -> Tensor:
     """Parameters of a modality's likelihood ``[..., *parameters]`` for samples ``[..., L]``, a part at a time."""
     flat = z.reshape(-1, z.shape[-1])
@@ -65,13 +74,8 @@ def mixture_log_likelihood(
         experts = network.condition({name: prepared[name] for name in given}, mask)
     else:
         experts = network.experts(prepared, observed)
-    per_expert = -(-n_samples // len(experts.mean))
-    shape = (len(experts.mean), per_expert, *experts.mean.shape[1:])
-    noise = torch.randn(shape, generator=generator, device=experts.mean.device, dtype=experts.mean.dtype)
-    z = torch.addcmul(experts.mean.unsqueeze(1), experts.scale.unsqueeze(1), noise)
-    log_q = mixture_log_q(log_densities(experts, [z] * len(z)), experts.present)
-    base = log_normal(z, 0.0) - log_q
-    known = base + _log_p(network, prepared, observed, z, given)
+    z, log_ratio = stratified_samples(experts, -(-n_samples // len(experts.mean)), generator)
+    known = log_ratio + _log_p(network, prepared, observed, z, given)
     everything = known + _log_p(network, prepared, observed, z, target)
     joint = mixture_bound("siwae", everything, experts.present)
     return joint - mixture_bound("siwae", known, experts.present) if given else joint

@@ -34,6 +34,10 @@ class Experts:
         kl = (0.5 * (self.mean.square() + self.scale.square() - 1) - self.scale.log()).sum(-1)
         return kl if self.present is None else torch.where(self.present, kl, 0.0)
 
+    def samples(self, noise: Tensor) -> Tensor:
+        """Samples of every expert from standard normal numbers ``[A, K, B, L]``."""
+        return torch.addcmul(self.mean.unsqueeze(1), self.scale.unsqueeze(1), noise)
+
     def detach(self) -> Experts:
         """The same experts as constants."""
         return Experts(self.mean.detach(), self.scale.detach(), self.present)

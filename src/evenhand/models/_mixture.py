@@ -172,7 +172,7 @@ class MixtureVAE(nn.Module):
         """
         prepared = self.prepare(values)
         experts = self.experts(prepared, observed)
-        z = torch.addcmul(experts.mean.unsqueeze(1), experts.scale.unsqueeze(1), noise)  # [A, K, B, L]
+        z = experts.samples(noise)  # [A, K, B, L]
         weigh = weigh or _same
         views = (split or _copies)(z, len(self.names), _heads_of_rows(observed, experts.present))
         # a GPU likes one large call; on a CPU the numbers of one expert at a time stay in its cache

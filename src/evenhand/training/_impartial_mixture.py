@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
@@ -136,8 +135,7 @@ class ImpartialMixture(nn.Module):
         if self.objective == "contrastive":
             unrelated = bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
             value = contrastive(value, unrelated, self.contrast, self._comparable(observed, n_rows))
-        step = self._step(value.detach(), terms, observed, n_rows)
-        return step._replace(loss=-value.mean())
+        return self._step(-value.mean(), terms, observed, n_rows)
 
     def score(self, log_likelihood: Tensor) -> float:
         """How well rows were reconstructed: the mean log-likelihoods ``[D]``, each divided by its dimension."""
@@ -173,7 +171,7 @@ class ImpartialMixture(nn.Module):
             split=split,
             split_densities=densities,
             decoders=decoders,
-            weigh=None if late is None else partial(_scaled, late=late),
+            weigh=None if late is None else lambda view: scale_gradient(view, late),
             fixed_density=self.gradient != "plain",
             micro_batch=self.micro_batch if torch.is_grad_enabled() else None,
         )
@@ -232,7 +230,8 @@ class ImpartialMixture(nn.Module):
         changed = observed[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
         return (changed == observed[:n_rows]).all(-1)
 
-    def _step(self, value: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int) -> Step:
+    def _step(self, loss: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int) -> Step:
+        """The loss, and what a history shows of the rows without the changed ones."""
         with torch.no_grad():
             experts, log_p = terms.experts, terms.log_likelihood[:, :, :n_rows].mean(1)  # [A, B, D]
             log_q = mixture_log_q(terms.log_q, experts.present)[:, :, :n_rows].mean(1)
@@ -242,8 +241,8 @@ class ImpartialMixture(nn.Module):
             there = present.unsqueeze(-1).expand_as(log_p)
             there = there if observed is None else there * observed[:n_rows]
             return Step(
-                loss=-value.mean(),
-                bound=value.mean(),
+                loss=loss,
+                bound=-loss.detach(),
                 log_likelihood=_mean(log_p, there, (0, 1)),
                 rate=_mean(experts.rate()[:, :n_rows], present, (1,)),
                 log_q=_mean(log_q, present, (0, 1)),
@@ -279,10 +278,6 @@ def _blocks(
 
 def _split(block: nn.Module) -> Callable[[Tensor, int, Tensor | None], Sequence[Tensor]]:
     return lambda z, n, observed: block(z, n, observed=observed)
-
-
-def _scaled(view: Tensor, late: Tensor) -> Tensor:
-    return scale_gradient(view, late)
 
 
 def _check_objective(objective: Objective, gradient: GradientOf, network: MixtureVAE) -> None:
