@@ -22,6 +22,7 @@ MAY_IMPORT["evaluation"] = MAY_IMPORT["training"] | {"training"}
 MAY_IMPORT["estimators"] = MAY_IMPORT["evaluation"] | {"evaluation"}
 MAY_IMPORT["experiments"] = MAY_IMPORT["estimators"] | {"estimators"}
 MAY_IMPORT["cli"] = MAY_IMPORT["experiments"] | {"experiments"}
+MAY_IMPORT["__main__"] = {"cli"}
 
 
 def stops_imported_by(file: Path) -> set[str]:

@@ -196,6 +196,34 @@ def test_states_are_saved():
     assert torch.equal(one(gradients), two(gradients))
 
 
+@pytest.mark.parametrize("kept", [[19, 1, 2, 16], list(range(19, -1, -1)), [15, 11], [0, 17]])
+def test_states_of_kept_replicas_are_loaded_by_replicas_of_their_own(kept):
+    (cut, draws), (alone, own_draws) = replicas(), replicas([list(CHAINS)[r] for r in kept])
+    for step, (gradients, numbers) in enumerate(steps(8, len(CHAINS))):
+        draws.numbers = own_draws.numbers = numbers if step < 4 else numbers[kept]
+        if step < 4:
+            cut(gradients)
+            continue
+        if step == 4:
+            cut.keep(kept)
+            alone.load_state_dict(cut.state_dict())
+        assert torch.equal(alone(gradients[kept]), cut(gradients[kept]))
+
+
+@pytest.mark.parametrize(
+    "others", [[GradNorm(), IMTLG()], [IMTLG(), GradNorm(), Sum()], [GradNorm(), IMTLG(), PCGrad()]]
+)
+def test_states_of_other_methods_are_refused(others):
+    stack, other = PerReplica([GradNorm(), IMTLG(), Sum()]), PerReplica(others)
+    stack(torch.randn(3, T, N))
+    learnt = stack.stages[0].steps[0].state.clone()
+    with pytest.raises(
+        ValueError, match="The state should be of the methods GradNorm.*, in this order. Found others"
+    ):
+        stack.load_state_dict(other.state_dict())
+    assert torch.equal(stack.stages[0].steps[0].state, learnt)
+
+
 def test_flags_are_those_of_the_methods():
     assert not PerReplica([Sum(), IMTLG()]).uses_input
     assert PerReplica([Sum(), GradDrop()]).uses_input

@@ -165,6 +165,7 @@ def test_names_must_be_distinct(frame):
         Schema.infer(frame)
 
 
+EVEN = list(range(0, 60, 2))  # every whole number once would be the numbers of the rows
 BROKEN = {
     "mixed": (["a", 1, "b"] * 10, "mixes values of type int, str; convert it to one type"),
     "infinite": ([1.0, np.inf, 2.0] * 10, "holds infinite values"),
@@ -186,7 +187,7 @@ def test_what_cannot_be_modelled_is_named(case, library):
     if library in ("polars", "pyarrow") and case == "mixed":
         pytest.skip("these frames have one type per column")
     values, message = {**BROKEN, **USELESS}[case]
-    frame = LIBRARIES[library]({"x0": values, "x1": list(range(30))})
+    frame = LIBRARIES[library]({"x0": values, "x1": EVEN})
     with pytest.raises(ValueError, match=f"(?s)that a model can describe. Found otherwise:.*column 'x0' {message}"):
         Schema.infer(frame)
 
@@ -195,7 +196,7 @@ def test_what_cannot_be_modelled_is_named(case, library):
 @pytest.mark.parametrize("case", USELESS)
 def test_useless_columns_may_be_ignored(case, library):
     values, message = USELESS[case]
-    schema = Schema.infer(LIBRARIES[library]({"x0": values, "x1": list(range(30))}), unsupported="ignore")
+    schema = Schema.infer(LIBRARIES[library]({"x0": values, "x1": EVEN}), unsupported="ignore")
     assert schema.names == ("x1",)
     assert message in f"{schema.ignored['x0'][0].lower()}{schema.ignored['x0'][1:]}"
     assert schema.ignored["x0"].endswith(".")
@@ -214,7 +215,7 @@ def test_something_must_be_left():
 
 
 def test_all_problems_come_at_once():
-    frame = pd.DataFrame({"id": [f"id{i}" for i in range(30)], "one": 1, "fine": range(30), "mix": ["a", 1] * 15})
+    frame = pd.DataFrame({"id": [f"id{i}" for i in range(30)], "one": 1, "fine": EVEN, "mix": ["a", 1] * 15})
     with pytest.raises(ValueError, match="otherwise") as caught:
         Schema.infer(frame)
     lines = str(caught.value).splitlines()
@@ -252,11 +253,11 @@ def test_large_numbers_in_every_form():
 @pytest.mark.parametrize("n", [20, 21, 200, 201])
 def test_how_many_texts_are_categories(n):
     texts = [f"t{i}" for i in range(n)]
-    some = Schema.infer(pd.DataFrame({"x": texts * 2, "y": range(2 * n)}), unsupported="ignore")
+    some = Schema.infer(pd.DataFrame({"x": texts * 2, "y": np.arange(2 * n) / 2}), unsupported="ignore")
     assert ("x" in some) == (n <= 200)
-    once = Schema.infer(pd.DataFrame({"x": texts, "y": range(n)}), unsupported="ignore")
+    once = Schema.infer(pd.DataFrame({"x": texts, "y": np.arange(n) / 2}), unsupported="ignore")
     assert ("x" in once) == (n <= 20)
-    declared = Schema.infer(pd.DataFrame({"x": pd.Categorical(texts), "y": range(n)}), unsupported="ignore")
+    declared = Schema.infer(pd.DataFrame({"x": pd.Categorical(texts), "y": np.arange(n) / 2}), unsupported="ignore")
     assert ("x" in declared) == (n <= 200)
 
 
@@ -338,3 +339,105 @@ def test_overrides_may_name_ids_and_fill_empty_columns():
 def test_impossible_overrides_are_refused(override, message):
     with pytest.raises(ValueError, match=message):
         Schema.infer(FRAME, {**KNOWN, **override})
+
+
+IDS = list(range(7, 37))
+NUMBERED = "holds every whole number from 7 to 36 once, which look like the numbers of the rows"
+NAMED = "holds 30 different whole numbers and is named like an id"
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_numbers_of_rows_are_ids(make):
+    frame = make({"row": np.random.default_rng(0).permutation(IDS), "x": EVEN})
+    with pytest.raises(ValueError, match=f"column 'row' {NUMBERED}; drop it, pass unsupported='ignore', or name its"):
+        Schema.infer(frame)
+    schema = Schema.infer(frame, unsupported="ignore")
+    assert schema.names == ("x",)
+    assert schema.ignored == {"row": f"H{NUMBERED[1:]}."}
+    for override in ("count", {"kind": "real"}, Column("row", "count"), {"reason": "Not an id."}):
+        assert Schema.infer(frame, {"row": override}).names == ("row", "x")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        IDS[:19],
+        [*IDS, IDS[0]],
+        [*IDS, 99],
+        pd.array([None, *IDS], dtype="Int64"),
+        [-1, 0, *range(1, 29)],
+        [float(i) for i in IDS],
+    ],
+    ids=["few", "one twice", "a gap", "a hole", "below zero", "floating point"],
+)
+def test_what_is_not_the_number_of_a_row(values):
+    assert Schema.infer(pd.DataFrame({"x": values})).names == ("x",)
+
+
+def test_arrays_and_columns_without_a_name_are_no_ids():
+    array = np.arange(60).reshape(30, 2)[:, :1] // 2
+    assert len(Schema.infer(array)) == len(Schema.infer(pd.DataFrame(array))) == 1
+    with pytest.raises(ValueError, match="numbers of the rows"):
+        Schema.infer(pd.DataFrame(array, columns=["x"]))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "id",
+        "ID",
+        "Index",
+        "KEY",
+        "rowid",
+        "uuid",
+        "customer_id",
+        "Customer ID",
+        "customerId",
+        "x2Id",
+        "userID",
+        "id_no",
+    ],
+)
+def test_names_of_ids(name):
+    for values in (EVEN, [None, *EVEN], pd.array([None, *EVEN], dtype="Int64")):
+        frame = pd.DataFrame({name: values})
+        with pytest.raises(ValueError, match=f"column '{name}' {NAMED}; drop it"):
+            Schema.infer(frame)
+        assert Schema.infer(frame, {name: "real"})[name].kind == Kind.REAL
+
+
+@pytest.mark.parametrize("name", ["paid", "grid", "idle", "period", "indexed", "Id2", "monkey", "PAID"])
+def test_other_names(name):
+    assert Schema.infer(pd.DataFrame({name: EVEN})).names == (name,)
+
+
+def test_what_is_named_like_an_id_and_is_none():
+    assert Schema.infer(pd.DataFrame({"id": [*EVEN, 0]})).names == ("id",)  # one twice
+    assert Schema.infer(pd.DataFrame({"id": EVEN[:19]})).names == ("id",)  # few
+    assert Schema.infer(pd.DataFrame({"id": [i + 0.5 for i in EVEN]})).names == ("id",)  # fractions
+
+
+@pytest.mark.parametrize("length", [40, 41])
+@pytest.mark.parametrize("n", [20, 21])
+def test_long_texts_are_free_text(n, length):
+    texts = [f"{i:0{length}}" for i in range(n)] * 5
+    schema = Schema.infer(pd.DataFrame({"x": texts, "y": cycle(1, 2, 3)[: 5 * n]}), unsupported="ignore")
+    free = n > 20 and length > 40
+    assert ("x" in schema) != free
+    if free:
+        why = "Has 21 different texts of 41 characters on average, which look like free text."
+        assert schema.ignored == {"x": why}
+        assert Schema.infer(pd.DataFrame({"x": texts}), {"x": "categorical"})["x"].size == n
+    declared = pd.DataFrame({"x": pd.Categorical(texts)})
+    assert Schema.infer(declared)["x"].size == n
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("case", [*BROKEN, *USELESS, "sound"])
+def test_columns_may_be_ignored_by_hand(case, library):
+    if library in ("polars", "pyarrow") and case == "mixed":
+        pytest.skip("these frames have one type per column")
+    values = cycle(1, 2, 3)[:30] if case == "sound" else {**BROKEN, **USELESS}[case][0]
+    schema = Schema.infer(LIBRARIES[library]({"x0": values, "x1": EVEN}), {"x0": "ignore"})
+    assert schema.names == ("x1",)
+    assert schema.ignored == {"x0": "Ignored by hand."}

@@ -127,6 +127,13 @@ def test_update_changes_one_column(name, change, expected):
     assert [a for a, b in zip(updated, SCHEMA, strict=True) if a != b] == [expected]
 
 
+def test_update_may_ignore_a_column():
+    updated = SCHEMA.update({"sex": "ignore", "age": "real"})
+    assert updated.names == ("age", "income", "since", "flag", "grade")
+    assert updated.ignored == {"id": "Is constant.", "sex": "Ignored by hand."}
+    assert updated["age"].kind == Kind.REAL
+
+
 def test_update_tells_that_it_was_by_hand():
     assert SCHEMA.update({"age": "real"})["age"].reason == "Set to real by hand."
 

@@ -2,6 +2,7 @@
 
 from . import datasets
 from ._batch import Batch
+from ._files import Table, read_file, write_file
 from ._form import Form
 from ._frame import build, fill, forms_of
 from ._missing import at_random, completely_at_random, depending_on_values, hide
@@ -16,6 +17,7 @@ __all__ = [
     "Modalities",
     "Preprocessing",
     "RawTable",
+    "Table",
     "at_random",
     "build",
     "completely_at_random",
@@ -25,4 +27,6 @@ __all__ = [
     "forms_of",
     "hide",
     "read",
+    "read_file",
+    "write_file",
 ]

@@ -5,13 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from ..impartial import LinearBlock, Sum
-from ..models import HIVAE, VAE
-from ..training import Rows
-
 HARDLY = 0.98  # of the trivial error: what a column must beat to count as learnt
 
 
@@ -79,31 +72,3 @@ class Report:
                 f"{c['gradient_share']:8.1%}"
             )
         return "\n".join([*lines, "", *self.sentences()])
-
-
-def gradient_shares(model: VAE | HIVAE, rows: Rows, index: Tensor) -> list[float]:
-    """The share of every column in the length of all gradients where the heads meet, in the schema's order.
-
-    That is how plain training would divide attention among the columns at this point.
-    """
-    model.eval()  # looking must not move the running averages
-    inputs, targets, mask = rows.split(rows.record[index][None])
-    with torch.no_grad():
-        latent = model.most_probable(rows.seen(inputs, mask))
-    with torch.enable_grad():
-        z = latent.z.detach().requires_grad_()
-        open_latent = type(latent)(z, latent.log_q, latent.log_prior, latent.kl, latent.s)
-        if isinstance(model, HIVAE):
-            blocks = [LinearBlock(Sum(), h).to(z.device) for h in (model.z_heads, model.s_heads)]
-            s = latent.s.detach().requires_grad_() if latent.s is not None else None
-            open_latent = type(latent)(z, latent.log_q, latent.log_prior, latent.kl, s)
-            natural = model.natural(model.decode(open_latent, (blocks[0], blocks[1])))
-            log_p = model.log_prob(natural, targets)
-        else:
-            blocks = [LinearBlock(Sum(), model.likelihood.heads.tolist()).to(z.device)]
-            log_p = model.log_prob(model.decode(open_latent, blocks[0]), targets)
-        gradients = torch.autograd.grad((log_p * mask.unsqueeze(1)).sum(), z)
-        del gradients
-    norms = blocks[0].last.norms[0]
-    shares = norms / norms.sum().clamp(min=1e-30)
-    return shares[model.likelihood.inverse].tolist()

@@ -21,14 +21,17 @@ from ..evaluation import (
     draws,
     encode,
     expectations,
+    head_gradients,
     log_likelihood,
     rates_and_bounds,
     reconstruct,
+    rows_from_codes,
+    rows_from_prior,
     trivial_guess,
 )
 from ..impartial import Method
 from ..likelihoods import TableLikelihood
-from ..models import HIVAE, VAE, Latent
+from ..models import HIVAE, VAE
 from ..schema import Schema
 from ..training import Rows, Run, Stack
 from ._candidates import candidates
@@ -37,7 +40,7 @@ from ._input import as_wanted, read_given, remember_columns, tidy
 from ._marginals import match, quantiles
 from ._parameters import check_number, check_parameters
 from ._progress import progress
-from ._report import Report, gradient_shares
+from ._report import Report
 from ._search import Search
 
 Array = NDArray[Any]
@@ -391,7 +394,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.shrinkage_ = share.cpu().numpy()
         errors = held_out.errors(shrink(guess, trivial, share, self.schema_)).tolist()
         trivial_errors = held_out.trivial(trivial).tolist()
-        shares = gradient_shares(model, rows, held_out.once[:512])
+        shares = head_gradients(model, rows, held_out.once[:512]).shares[0].tolist()
         likelihoods = self._likelihood_by_column(model, rows, table)
         return [
             {
@@ -524,7 +527,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
             values = draws(self.network_, rows, torch.arange(n), **options)[0, 0].numpy()
         else:
             table = None
-            values = self._decode(self._latents(n, latent, generator), generator)
+            values = self._new_values(n, latent, generator)
         if match_marginals:
             values = self._matched(values, latent, generator)
         if table is not None:
@@ -534,7 +537,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     def _matched(self, values: Array, latent: str, generator: torch.Generator) -> Array:
         if latent not in self._model_quantiles:
             own = torch.Generator().manual_seed(self._seed)
-            drawn = self._decode(self._latents(LATENT_ROWS, latent, own), own)
+            drawn = self._new_values(LATENT_ROWS, latent, own)
             self._model_quantiles[latent] = quantiles(drawn, np.ones(drawn.shape, bool))
         numeric = [d for d, column in enumerate(self.schema_) if column.kind.numeric]
         rng = np.random.default_rng(int(torch.randint(2**31 - 1, (1,), generator=generator)))
@@ -556,34 +559,17 @@ class TabularVAE(TransformerMixin, BaseEstimator):
                 values[:, d], observed[:, d] = table.values[:, 0], table.observed[:, 0]
         return RawTable(values, observed)
 
-    def _latents(self, n: int, latent: str, generator: torch.Generator) -> Latent:
-        network = self.network_
+    def _new_values(self, n: int, latent: str, generator: torch.Generator) -> Array:
         seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
-        nothing = torch.zeros(1, dtype=self._dtype)
-        if isinstance(network, HIVAE):
-            # s says which part of the latent space a row is in: draw it from its prior, and z given s
-            s = torch.randint(network.n_components, (n,), generator=generator)
-            one_hot = torch.nn.functional.one_hot(s, network.n_components).to(nothing).view(1, 1, n, -1)
-            z = network.prior_mean(one_hot[0]).unsqueeze(1).detach()
-            z = z + torch.randn(z.shape, generator=generator, dtype=z.dtype)
-            return Latent(z, nothing, nothing, nothing, one_hot)
-        if latent == "prior":
-            z = torch.randn(1, 1, n, network.n_latent, generator=generator, dtype=self._dtype)
-        else:
-            codes = self._fitted_mixture().sample(n, np.random.default_rng(seed))
-            z = torch.tensor(codes, dtype=self._dtype).view(1, 1, n, -1)
-        return Latent(z, nothing, nothing, nothing)
+        if latent == "prior" or isinstance(self.network_, HIVAE):  # HI-VAE's prior is a mixture already
+            return rows_from_prior(self.network_, n, generator)
+        codes = self._fitted_mixture().sample(n, np.random.default_rng(seed))
+        return rows_from_codes(self.network_, codes, generator)
 
     def _fitted_mixture(self) -> LatentMixture:
         if self._mixture is None:
             self._mixture = LatentMixture(100).fit(self._latent_codes, self._seed)
         return self._mixture
-
-    @torch.no_grad()
-    def _decode(self, latent: Latent, generator: torch.Generator) -> Array:
-        network = self.network_.eval()
-        eta = network.natural(network.decode(latent))  # type: ignore[arg-type]
-        return network.likelihood.sample(eta, generator)[0, 0].numpy()
 
     def score_samples(self, X: Any, n_samples: int = 100) -> Array:
         """log p of the observed cells of every row, in the units of the data, by importance sampling."""

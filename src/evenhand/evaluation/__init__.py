@@ -11,7 +11,9 @@ from ._coherence import (
 from ._density import effective_sample_size, importance_weighted
 from ._digit_classifiers import Classifiers, digit_classifiers, train_classifier
 from ._errors import column_errors, macro_class_errors, relative_rmse, summary, trivial_guess
+from ._generation import rows_from_codes, rows_from_prior
 from ._given import all_subsets, evaluating
+from ._gradients import head_gradients
 from ._inference import draws, encode, expectations, log_likelihood, rates_and_bounds, reconstruct
 from ._latent import LatentMixture
 from ._latent_classification import latent_classification
@@ -52,6 +54,7 @@ __all__ = [
     "evaluate",
     "evaluating",
     "expectations",
+    "head_gradients",
     "importance_weighted",
     "joint_coherence",
     "latent_classification",
@@ -69,6 +72,8 @@ __all__ = [
     "reconstruct",
     "reconstruction_table",
     "relative_rmse",
+    "rows_from_codes",
+    "rows_from_prior",
     "sample_grid",
     "side_by_side",
     "sum_over_targets",

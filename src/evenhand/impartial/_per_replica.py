@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,8 @@ from ._sum import Sum
 
 Index = Tensor | slice
 Work = tuple[Tensor | None, Tensor | None, Tensor | None]
+Group = tuple[nn.Module, list[int]]  # a step, and the replicas that take it together
+SUM = repr(Sum())
 
 
 class PerReplica(Method):
@@ -47,7 +50,7 @@ class PerReplica(Method):
         self.names = [repr(method) for method in methods]
         self.draws = draws
         stages = zip(*_aligned([_steps(method) for method in methods]), strict=True)
-        self.stages = nn.ModuleList(_Stage(steps, draws) for steps in stages)
+        self.stages = nn.ModuleList(_Stage(_grouped(steps, draws), draws) for steps in stages)
         self.uses_input = any(method.uses_input for method in methods)
         self.learns = any(method.learns for method in methods)
 
@@ -79,6 +82,31 @@ class PerReplica(Method):
         for stage in self.stages:
             stage.keep(replicas)  # type: ignore[operator]
 
+    # Who takes a step with whom depends on who shared the stack at first, and so do the names of learnt states:
+    # the arrangement is a part of the state.
+
+    def get_extra_state(self) -> list[list[list[Any]]]:
+        """For every stage its steps by name, and the replicas that take each."""
+        return [[[repr(step), group] for step, group in stage] for stage in self._arrangement()]
+
+    def set_extra_state(self, state: list[list[list[Any]]]) -> None:
+        """Take over an arrangement of the same methods; what steps have learnt is loaded after this."""
+        chains = [_chain(self._arrangement(), r) for r in range(len(self.names))]
+        found = {r for stage in state for _, group in stage for r in group}
+        if found != set(range(len(chains))) or any(
+            _chain(state, r) != [repr(step) for step in chain] for r, chain in enumerate(chains)
+        ):
+            raise ValueError(
+                f"The state should be of the methods {', '.join(self.names)}, in this order. Found others. Give "
+                "PerReplica the methods that it had when the state was saved."
+            )
+        if state != self.get_extra_state():
+            stages = (_Stage(groups, self.draws) for groups in _rearranged(chains, state))
+            self.stages = nn.ModuleList(stages).train(self.training)
+
+    def _arrangement(self) -> list[list[Group]]:
+        return [stage.groups() for stage in self.stages]  # type: ignore[operator]
+
     def extra_repr(self) -> str:
         return f"{len(self.names)} replicas"
 
@@ -86,20 +114,18 @@ class PerReplica(Method):
 class _Stage(nn.Module):
     """One step of every chain."""
 
-    def __init__(self, steps: Sequence[Method], draws: Draws | None) -> None:
+    def __init__(self, groups: Sequence[Group], draws: Draws | None) -> None:
         super().__init__()
         self._draws = draws
-        self.members: list[list[int]] = []
-        for replica, step in enumerate(steps):
-            alike = (m for m in self.members if _same(steps[m[0]], step, but="" if draws is None else "generator"))
-            group = next(alike, None)
-            if group is None:
-                self.members.append(group := [])
-            group.append(replica)
-        self.steps = nn.ModuleList(deepcopy(steps[group[0]]) for group in self.members)
-        self._n = len(steps)
+        self.members = [list(group) for _, group in groups]
+        self.steps = nn.ModuleList(deepcopy(step) for step, _ in groups)
+        self._n = sum(map(len, self.members))
         self._streams: list[torch.cuda.Stream] = []
         self._connect()
+
+    def groups(self) -> list[Group]:
+        """Its steps, and the replicas that take each."""
+        return [(step, list(group)) for step, group in zip(self.steps, self.members, strict=True)]
 
     def _connect(self) -> None:
         self._index = [_index(group) for group in self.members]
@@ -228,6 +254,33 @@ def _aligned(chains: list[list[Method]]) -> list[list[Method]]:
         split = len(chain) - at_end
         aligned.append([*chain[:split], *[Sum()] * (depth - len(chain)), *chain[split:]])
     return aligned
+
+
+def _chain(arrangement: Sequence[Sequence[Sequence[Any]]], replica: int) -> list[Any]:
+    """The steps of one replica, by name or themselves, without those that do nothing."""
+    return [step for stage in arrangement for step, group in stage if replica in group and str(step) != SUM]
+
+
+def _rearranged(chains: list[list[nn.Module]], arrangement: list[list[list[Any]]]) -> list[list[Group]]:
+    """The steps of chains, in an arrangement by name."""
+    left = [iter(chain) for chain in chains]
+    stages = []
+    for stage in arrangement:
+        steps = [[Sum()] if name == SUM else [next(left[r]) for r in group] for name, group in stage]
+        stages.append([(alike[0], group) for alike, (_, group) in zip(steps, stage, strict=True)])
+    return stages
+
+
+def _grouped(steps: Sequence[Method], draws: Draws | None) -> list[Group]:
+    """The distinct ones among the replicas' steps, and the replicas that take each."""
+    members: list[list[int]] = []
+    for replica, step in enumerate(steps):
+        alike = (m for m in members if _same(steps[m[0]], step, but="" if draws is None else "generator"))
+        group = next(alike, None)
+        if group is None:
+            members.append(group := [])
+        group.append(replica)
+    return [(steps[group[0]], group) for group in members]
 
 
 def _same(a: object, b: object, *, but: str) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from ._kinds import Kind
 
 Category = str | int | float | bool
+IGNORE, BY_HAND = "ignore", "Ignored by hand."  # an override that leaves the column out, and the reason
 CHANGEABLE = ("kind", "categories", "zero_offset", "unit", "reason")
 
 

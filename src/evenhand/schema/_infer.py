@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from ._cells import Cells, cells, columns_of, n_rows
-from ._column import Category, Column, as_fields
+from ._column import BY_HAND, IGNORE, Category, Column, as_fields
 from ._kinds import Kind
 from ._schema import Schema
 
@@ -17,6 +19,10 @@ LARGEST_COUNT = 1000  # above, a Poisson distribution is far narrower than data 
 MOST_CATEGORIES = 200
 FEW_VALUES, FEW_SHARE = 10, 0.05  # numbers that may be labels: so many values at most, in so small a part of the rows
 MANY_VALUES, MANY_SHARE = 20, 0.9  # text that may be ids: more values than this, in more than this part of the rows
+LONG_TEXT = 40  # text that may be sentences: more characters than this on average
+FEWEST_IDS = 20  # whole numbers that may be ids: so many cells at least
+ID_NAME = re.compile(r"(?i:id|index|key|rowid|uuid|.*[_ ]id|id_.*)|.*[a-z0-9]I[dD]")
+ADVICE = "drop it, pass unsupported='ignore', or name its kind in overrides"
 
 Override = Kind | str | Column | Mapping[str, Any]
 
@@ -41,17 +47,23 @@ def infer(
     ignored: dict[str, str] = {}
     problems: dict[str, str] = {}
     for name, column in columns.items():
+        if overrides.get(name) == IGNORE:  # unread, so that what is broken may be ignored too
+            ignored[name] = BY_HAND
+            continue
         try:
             found.append(_column(name, column, overrides.get(name)))
         except _Unsuitable as error:
-            (ignored if unsupported == "ignore" else problems)[name] = str(error)
+            if unsupported == "ignore":
+                ignored[name] = _sentence(str(error))
+            else:
+                problems[name] = str(error)
         except ValueError as error:
             problems[name] = str(error)
     if problems:
         raise ValueError(_complaint(problems))
     if not found:
         raise ValueError(f"frame should have a column to model. Found {len(ignored)} that are all to be ignored.")
-    return Schema(tuple(found), {name: _sentence(text) for name, text in ignored.items()})
+    return Schema(tuple(found), ignored)
 
 
 def _check_frame(frame: Any, columns: Mapping[str, Any], overrides: Mapping[str, Override]) -> None:
@@ -83,7 +95,11 @@ def _column(name: str, native: Any, override: Override | None) -> Column:
         return override
     data = cells(native)
     _check_informative(data)
-    return _guess(name, data) if override is None else _as_told(name, data, as_fields(name, override))
+    if override is not None:
+        return _as_told(name, data, as_fields(name, override))
+    if data.sort == "number":
+        _check_no_ids(name, native, data)
+    return _guess(name, data)
 
 
 def _check_informative(data: Cells) -> None:
@@ -92,6 +108,27 @@ def _check_informative(data: Cells) -> None:
     first = data.seen[0]
     if (data.seen == first).all():
         raise _Unsuitable(f"is constant, all its cells are {_show(first)}; drop it or pass unsupported='ignore'")
+
+
+def _check_no_ids(name: str, native: Any, data: Cells) -> None:
+    n, smallest, largest = len(data.seen), data.seen.min(), data.seen.max()
+    different = n >= FEWEST_IDS and len(np.unique(data.seen)) == n
+    if not different or not (data.seen == np.floor(data.seen)).all():
+        return
+    if _is_integer(native) and data.observed.all() and smallest >= 0 and largest - smallest == n - 1:
+        raise _Unsuitable(
+            f"holds every whole number from {_show(smallest)} to {_show(largest)} once, which look like the numbers "
+            f"of the rows; {ADVICE}"
+        )
+    if ID_NAME.fullmatch(name):
+        raise _Unsuitable(f"holds {n} different whole numbers and is named like an id; {ADVICE}")
+
+
+def _is_integer(native: Any) -> bool:
+    """Whether it is a column of integers with a name; the columns of arrays have none."""
+    if isinstance(native, np.ndarray) or not isinstance(getattr(native, "name", ""), str):
+        return False
+    return nw.from_native(native, series_only=True).dtype.is_integer()
 
 
 def _guess(name: str, data: Cells) -> Column:
@@ -134,16 +171,24 @@ def _zero_hint(smallest: float) -> str:
 def _guess_categories(name: str, data: Cells) -> Column:
     levels, n = _levels_of(data), int(data.observed.sum())
     if len(levels) > MOST_CATEGORIES or (data.sort == "text" and len(levels) > max(MANY_VALUES, MANY_SHARE * n)):
-        raise _Unsuitable(
-            f"has {len(levels)} categories in {n} cells, which look like ids or free text; drop it, pass "
-            "unsupported='ignore', or name its kind in overrides"
-        )
+        raise _Unsuitable(f"has {len(levels)} categories in {n} cells, which look like ids or free text; {ADVICE}")
+    if data.sort == "text" and len(levels) > MANY_VALUES:
+        _check_no_sentences(data.seen, len(levels))
     if len(levels) == 2:
         return Column(name, Kind.BINARY, levels, reason=f"Two categories, {_show(levels[0])} and {_show(levels[1])}.")
     if data.ordered:
         return Column(name, Kind.ORDINAL, levels, reason=f"{len(levels)} categories, declared as ordered.")
     what = "declared categories" if data.sort == "category" else "different texts"
     return Column(name, Kind.CATEGORICAL, levels, reason=f"{len(levels)} {what}.")
+
+
+def _check_no_sentences(seen: NDArray[Any], n_levels: int) -> None:
+    length = sum(len(text) for text in seen) / len(seen)
+    if length > LONG_TEXT:
+        raise _Unsuitable(
+            f"has {n_levels} different texts of {length:.0f} characters on average, which look like free text; "
+            f"{ADVICE}"
+        )
 
 
 def _levels_of(data: Cells) -> tuple[Category, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ._column import Column, changed
+from ._column import BY_HAND, IGNORE, Column, changed
 from ._kinds import Kind
 from ._toml import from_toml, to_toml
 
@@ -56,9 +56,9 @@ class Schema:
         Args:
             frame: A pandas or polars DataFrame, a pyarrow Table, or a two-dimensional numpy array, whose columns are
                 then called x0, x1, and so on. Names that are not strings are taken as ``str(name)``.
-            overrides: What is known better: by name a kind, a whole Column, or a dictionary of fields.
+            overrides: What is known better: by name a kind, a whole Column, a dictionary of fields, or ``"ignore"``.
             unsupported: Whether constant and empty columns, ids and free text are an error or are ignored. What is
-                broken (infinite values, mixed types) is an error always.
+                broken (infinite values, mixed types) is an error, unless its override is ``"ignore"``.
         """
         from ._infer import infer  # which needs this class
 
@@ -93,16 +93,18 @@ class Schema:
         """A schema with some columns changed.
 
         Args:
-            changes: By name a kind, a whole Column, or a dictionary of fields such as
-                ``{"kind": "positive", "zero_offset": 0.5}``.
+            changes: By name a kind, a whole Column, a dictionary of fields such as
+                ``{"kind": "positive", "zero_offset": 0.5}``, or ``"ignore"``.
         """
         for name in changes:
             if name not in self:
                 raise ValueError(
                     f"changes should name columns of the schema ({', '.join(self.names)}). Found {name!r}."
                 )
-        columns = [changed(c, changes[c.name]) if c.name in changes else c for c in self.columns]
-        return replace(self, columns=tuple(columns))
+        left_out = {name: BY_HAND for name, change in changes.items() if change == IGNORE}
+        kept = [column for column in self.columns if column.name not in left_out]
+        columns = [changed(c, changes[c.name]) if c.name in changes else c for c in kept]
+        return replace(self, columns=tuple(columns), ignored={**self.ignored, **left_out})
 
     def to_toml(self) -> str:
         """The schema as TOML text."""

@@ -39,18 +39,21 @@ def from_toml(text: str) -> tuple[tuple[Column, ...], dict[str, str]]:
 
 
 def _column(column: Column) -> str:
-    lines = [f"[columns.{_text(column.name)}]", f"kind = {_value(str(column.kind))}"]
+    lines = [f"[columns.{_text(column.name)}]", f"kind = {toml_value(str(column.kind))}"]
     if column.categories:
-        lines.append(f"categories = [{', '.join(_value(c) for c in column.categories)}]")
+        lines.append(f"categories = {toml_value(column.categories)}")
     lines += [
-        f"{key} = {_value(value)}"
+        f"{key} = {toml_value(value)}"
         for key, value in [("zero_offset", column.zero_offset), ("unit", column.unit), ("reason", column.reason)]
         if value not in (None, "")
     ]
     return "\n".join(lines)
 
 
-def _value(value: str | int | float | bool | None) -> str:
+def toml_value(value: Any) -> str:
+    """Text, a number, a boolean or a list of them as TOML writes it."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, str):
         return _text(value)
     return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -4,8 +4,8 @@ from ._best import Best
 from ._impartial_mixture import ImpartialMixture
 from ._loop import Loop, Step
 from ._noise import Noise
-from ._progress import progress_bar
+from ._progress import Tick, progress_bar
 from ._rows import Rows
 from ._stack import Run, Stack
 
-__all__ = ["Best", "ImpartialMixture", "Loop", "Noise", "Rows", "Run", "Stack", "Step", "progress_bar"]
+__all__ = ["Best", "ImpartialMixture", "Loop", "Noise", "Rows", "Run", "Stack", "Step", "Tick", "progress_bar"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from ._stack import Stack
+from ._stack import Stack, check_keys, check_tensors
 
 
 class Best:
@@ -56,3 +57,27 @@ class Best:
     def restore(self) -> None:
         """Put the best weights back into the model."""
         self._stack.model.load_state_dict(self._state)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The best weights, their scores and steps; a copy."""
+        return {
+            "weights": {name: tensor.clone() for name, tensor in self._state.items()},
+            "scores": self.scores.clone(),
+            "steps": self.steps.clone(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with what another `Best` remembered, of a stack with the same runs.
+
+        Raises:
+            ValueError: If the state is of another stack. Nothing has changed then.
+        """
+        check_keys(state, ("weights", "scores", "steps"), "Best")
+        check_tensors(_flat(state), _flat(self.state_dict()))
+        device = self.scores.device
+        self._state = {name: tensor.to(device, copy=True) for name, tensor in state["weights"].items()}
+        self.scores, self.steps = (state[name].to(device, copy=True) for name in ("scores", "steps"))
+
+
+def _flat(state: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {"scores": state["scores"], "steps": state["steps"], **state["weights"]}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -34,7 +35,8 @@ class Noise:
     """Random numbers drawn in chunks, one stream for every seed.
 
     Two replicas with one seed get the same numbers, and no replica's depend on who shares its stack. Chunks lie
-    on the device and a counter there picks the step, so that a captured step needs nothing from the host.
+    on the device and a counter there picks the step, so that a captured step needs nothing from the host. What is
+    drawn is never saved: generators are, as they were before the chunk and the order of rows that are in use.
 
     Args:
         seeds: One for every replica.
@@ -66,11 +68,12 @@ class Noise:
         self.steps_per_epoch = rows.shape[1] // self.batch_size
         self._shape, self._n_inputs, self._n_columns = shape, n_inputs, n_columns
         self._n_uniform, self._dropout, self._hide = n_uniform, dropout, hide
-        self._seeds = list(dict.fromkeys(seeds))
+        self._seeds = list(dict.fromkeys(int(seed) for seed in seeds))
         self._of_replica = [self._seeds.index(seed) for seed in seeds]
         # two streams for each seed: the order of rows, and the rest
         self._orders = [self._generator(2 * seed) for seed in self._seeds]
         self._streams = [self._generator(2 * seed + 1) for seed in self._seeds]
+        self._before_order, self._before_chunk = _states(self._orders), _states(self._streams)
         self.step = 0
         self._cursors = torch.zeros(2, 1, dtype=torch.long, device=self.device)
         self._chunk: dict[str, Tensor] = {}
@@ -91,14 +94,22 @@ class Noise:
     def prepare(self) -> None:
         """Draw new numbers where the old ones are used up; to be called before every step, outside of a graph."""
         if self.step % self.steps_per_epoch == 0:
-            self._fill("order", [self._shuffled(s) for s in range(len(self._seeds))])
+            self._new_order()
             self._cursors[0].zero_()
         if self.step % CHUNK == 0:
-            drawn = [self._draw(stream) for stream in self._streams]
-            for name in drawn[0]:
-                self._fill(name, [d[name] for d in drawn])
+            self._new_chunk()
             self._cursors[1].zero_()
         self.step += 1
+
+    def _new_order(self) -> None:
+        self._before_order = _states(self._orders)
+        self._fill("order", [self._shuffled(s) for s in range(len(self._seeds))])
+
+    def _new_chunk(self) -> None:
+        self._before_chunk = _states(self._streams)
+        drawn = [self._draw(stream) for stream in self._streams]
+        for name in drawn[0]:
+            self._fill(name, [d[name] for d in drawn])
 
     def _fill(self, name: str, drawn: list[Tensor]) -> None:
         # in place, because a captured graph reads from this very memory
@@ -145,3 +156,80 @@ class Noise:
             chunk.select(1, int(cursor)) if cursor.device.type == "cpu" else chunk.index_select(1, cursor).squeeze(1)
         )
         return step if self._everyone else step.index_select(0, self._index)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on with the very next numbers; to be called between two steps."""
+        in_epoch, in_chunk = self.step % self.steps_per_epoch, self.step % CHUNK
+        return {
+            "settings": self._settings(),
+            "step": self.step,
+            "seeds": list(self._seeds),
+            "orders": list(self._before_order) if in_epoch else _states(self._orders),
+            "streams": list(self._before_chunk) if in_chunk else _states(self._streams),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where another source with these settings was; it may have had more seeds."""
+        self.check_state(state)
+        place = {seed: i for i, seed in enumerate(state["seeds"])}
+        for s, seed in enumerate(self._seeds):
+            if seed in place:
+                _set_state(self._orders[s], state["orders"][place[seed]])
+                _set_state(self._streams[s], state["streams"][place[seed]])
+        self.step = state["step"]
+        in_epoch, in_chunk = self.step % self.steps_per_epoch, self.step % CHUNK
+        if in_epoch:
+            self._new_order()
+        if in_chunk:
+            self._new_chunk()
+        self._cursors[0].fill_(in_epoch)
+        self._cursors[1].fill_(in_chunk)
+
+    def check_state(self, state: Mapping[str, Any]) -> None:
+        """Raise ValueError if a state cannot be loaded."""
+        check_settings(state["settings"], self._settings())
+        unknown = {self._seeds[i] for i in self._of_replica} - set(state["seeds"])
+        if unknown:
+            raise ValueError(
+                f"seeds should be among {state['seeds']}, of which the state has the random numbers. Found "
+                f"{sorted(unknown)}."
+            )
+        size = self._before_order[0].shape
+        if any(saved.shape != size for name in ("orders", "streams") for saved in state[name]):
+            raise ValueError(
+                "The random numbers of the state should be those of a device like the one that goes on. Found "
+                f"others than those of {self.device.type}. Go on with the same type of device."
+            )
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "chunk": CHUNK,
+            "n_rows": self._rows.shape[1],
+            "batch_size": int(self.batch_size),
+            "n_samples": int(self._shape[0]),
+            "n_noise": int(self._shape[1]),
+            "n_inputs": int(self._n_inputs),
+            "n_columns": int(self._n_columns),
+            "n_uniform": int(self._n_uniform),
+            "dropout": float(self._dropout),
+            "hide": float(self._hide),
+        }
+
+
+def _states(generators: list[torch.Generator]) -> list[Tensor]:
+    return [generator.get_state() for generator in generators]
+
+
+def _set_state(generator: torch.Generator, state: Tensor) -> None:
+    # cloned, because set_state crashes on a tensor that begins in the midst of its memory
+    generator.set_state(state.cpu().clone())
+
+
+def check_settings(saved: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    """Raise ValueError if a state was saved under other settings."""
+    for name, found in here.items():
+        if saved.get(name) != found:
+            raise ValueError(
+                f"{name} should be {saved.get(name)!r}, as it was when the state was saved. Found {found!r}. Go on "
+                "with the old settings, or start anew."
+            )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 Tick = Callable[[int, str], None]
-"""What to call with the number of steps done since the last call, and with a few words."""
+"""What to call with the number of steps (or epochs) done since the last call, and with a few words."""
 
 
 @contextmanager

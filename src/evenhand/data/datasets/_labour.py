@@ -16,6 +16,7 @@ FILE = File(
     "DAAG_cps1.csv",
     "06bb86f71868bf92a85db7e172426cfc3f1f8d5bedcbaf784674a56e6810a73c",
     "https://vincentarelbundock.github.io/Rdatasets/csv/DAAG/cps1.csv",
+    r=("DAAG", "cps1"),
 )
 COLUMNS = [*count("age", "educ"), *flags("black", "hisp", "marr", "nodeg"), *real("re74", "re75", "re78")]
 

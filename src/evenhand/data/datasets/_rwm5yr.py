@@ -16,6 +16,7 @@ FILE = File(
     "COUNT_rwm5yr.csv",
     "d9f8b54a760b88c26296de82447db15698efe6672ccaeb8416cd5c36941254e2",
     "https://vincentarelbundock.github.io/Rdatasets/csv/COUNT/rwm5yr.csv",
+    r=("COUNT", "rwm5yr"),
 )
 COLUMNS = [
     *count("docvis", "hospvis"),

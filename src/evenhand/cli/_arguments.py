@@ -1,0 +1,114 @@
+"""Arguments that several verbs have, and what is checked before any work begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ._console import BadArgumentError, arguments
+from ._names import DATASETS, closest, complete_data, complete_methods
+
+if TYPE_CHECKING:
+    from ..experiments._config import Data
+
+MODEL = ".safetensors"
+
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A file (CSV, TSV, Parquet, Feather), or the name of a public data set.",
+        autocompletion=complete_data,
+        show_default=False,
+    ),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="SETTING=VALUE", help="Settings of the config, such as training.epochs=10."),
+]
+SchemaOption = Annotated[
+    Path | None, typer.Option("--schema", metavar="FILE", help="Kinds of the columns, as `schema` writes them.")
+]
+Methods = Annotated[
+    str | None,
+    typer.Option(
+        "--methods",
+        metavar="A,B",
+        help="Choices of f, such as imtlg or 'gradnorm>>pcgrad'.",
+        autocompletion=complete_methods,
+    ),
+]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the directories of runs are.")]
+Force = Annotated[bool, typer.Option("--force", help="Start over what is done.")]
+Device = Annotated[str, typer.Option("--device", help="'auto' takes a GPU if there is one.")]
+Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]
+
+
+def find_data(text: str, schema: Path | None = None) -> Data:
+    """What DATA names: a file, or a public data set."""
+    from ..experiments._config import Data
+
+    with arguments():
+        if schema is not None and not schema.is_file():
+            raise BadArgumentError(f"--schema should name a file. Found none at {schema}.")
+        if text in DATASETS:
+            return Data(text, schema=str(schema or ""))
+        if not Path(text).is_file():
+            raise BadArgumentError(
+                f"DATA should be a file, or the name of a public data set. Found {text!r}.{_near(text)}"
+            )
+        check_table_name(Path(text), "DATA")
+        return Data(path=text, schema=str(schema or ""))
+
+
+def _near(text: str) -> str:
+    folder = Path(text).parent
+    files = [str(folder / path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    return closest(text, [*DATASETS, *files]) or " `evenhand datasets` lists the data sets."
+
+
+def check_table_name(path: Path, what: str) -> None:
+    """Refuse endings that no table has."""
+    from ..data._files import _form_of
+
+    try:
+        _form_of(path)
+    except ValueError as error:
+        raise BadArgumentError(str(error).replace("path should", f"{what} should", 1)) from error
+
+
+def check_output(path: Path | None, what: str, *, suffix: str = "", table: bool = False) -> None:
+    """Refuse, before any work, an output that could not be written after it."""
+    if path is None:
+        return
+    if table:
+        check_table_name(path, what)
+    if suffix and path.suffix != suffix:
+        raise BadArgumentError(f"{what} should end in {suffix}. Found {path.name!r}.")
+    if path.is_dir():
+        raise BadArgumentError(f"{what} should be a file. Found the folder {path}. Add the name of a file.")
+    if not path.parent.is_dir():
+        raise BadArgumentError(f"{what} should be in a folder that exists. Found none at {path.parent}.")
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that is not there."""
+    from ..experiments._run import _device
+
+    with arguments():
+        _device(name)
+
+
+def split(text: str | None, what: str, known: tuple[str, ...] = ()) -> list[str] | None:
+    """The names of a list with commas; None if there is none."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if known and name not in known]
+    if not names or unknown:
+        found = repr(unknown[0] if unknown else text)
+        advice = closest(unknown[0], known) if unknown else ""
+        raise BadArgumentError(f"{what} should be among {', '.join(known) or 'names'}. Found {found}.{advice}")
+    return names

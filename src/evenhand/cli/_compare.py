@@ -1,0 +1,126 @@
+"""`evenhand compare`: plain against impartial training on a table."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._arguments import (
+    DataArgument,
+    Device,
+    Force,
+    Methods,
+    Open,
+    Out,
+    Overrides,
+    SchemaOption,
+    check_device,
+    check_output,
+    find_data,
+    split,
+)
+from ._console import Console, arguments, whole
+from ._report_words import compared, show_compared, show_rules
+
+if TYPE_CHECKING:
+    from ..experiments._config import Experiment
+    from ..experiments._folder import Folder
+
+Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="Splits of the rows, each trained on.")]
+Steps = Annotated[int | None, typer.Option("--steps", min=1, help="About how long to train.")]
+
+
+def compare(
+    ctx: typer.Context,
+    data: DataArgument,
+    overrides: Overrides = None,
+    seeds: Seeds = None,
+    steps: Steps = None,
+    methods: Methods = None,
+    schema: SchemaOption = None,
+    out: Out = Path("runs"),
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", metavar="FILE", help="Where to write the page; with the run if not given."),
+    ] = None,
+    open: Open = False,
+    force: Force = False,
+    device: Device = "auto",
+) -> None:
+    """Train a table plainly and impartially: which columns gain?
+
+    Prints the kind of every column with the reason, what was converted and what is ignored; then the errors of
+    every column on rows that were not trained on, and what plain training reaches at the same rate. Writes a
+    directory with all numbers, and a page to look at. An interrupted comparison goes on when started again.
+
+    \b
+    Examples:
+      evenhand compare data.csv
+      evenhand compare data.csv --seeds 5 --steps 8000 --page data.html --open
+      evenhand compare wine --methods 'imtlg,gradnorm>>pcgrad' training.lr=0.001
+    """
+    console: Console = ctx.obj
+    check_output(page, "--page")
+    check_device(device)
+    options = {"n_seeds": seeds, "steps": steps, "methods": split(methods, "--methods")}
+    config = _prepare(console, data, schema, overrides, {k: v for k, v in options.items() if v is not None})
+    folder = train(console, config, out, force=force, device=device)
+    from ..experiments._results import TableReport
+
+    found = compared(TableReport(folder.report()))
+    show_compared(console, found)
+    written = write_page(console, [folder.path], page or folder.path / "report.html", open)
+    console.say(f"Everything else: {folder.path}")
+    console.result({"folder": str(folder.path), "page": str(written), **found})
+
+
+def _prepare(
+    console: Console, data: str, schema: Path | None, overrides: list[str] | None, options: dict[str, Any]
+) -> Experiment:
+    """The config of a comparison; says what was assumed about the table."""
+    from ..experiments._config import from_dict, to_dict
+    from ..experiments._paper import comparison
+    from ..experiments._splits import load
+
+    wanted = find_data(data, schema)
+    source = load(wanted)
+    console.say(f"{source.name}: {len(source.table):,} rows, {len(source.schema)} columns to learn.")
+    show_rules(console, source.schema, source.conversions, source.note)
+    with arguments():
+        return from_dict(to_dict(comparison(wanted, len(source.table), **options)), overrides or ())
+
+
+def train(console: Console, config: Experiment, out: Path, *, force: bool, device: str) -> Folder:
+    """Run an experiment with a progress bar."""
+    from ..experiments._config import TableExperiment, resolve
+    from ..experiments._folder import Folder
+    from ..experiments._run import run
+    from ..training import progress_bar
+
+    folder = Folder(out, resolve(config))
+    if folder.state == "done" and not force:
+        console.say("\nThis was done before; --force starts over.")
+        return folder
+    console.resumes = True
+    # the bar of several modalities counts steps, of which nobody knows the number yet
+    total = config.training.epochs if isinstance(config, TableExperiment) else None
+    with progress_bar(console.bars, total) as tick:  # type: ignore[arg-type]
+        folder = run(config, out, force=force, device=device, command=console.command, tick=tick)
+    console.resumes = False
+    return folder
+
+
+def write_page(console: Console, folders: list[Path], path: Path, show: bool) -> Path:
+    """Write the page of runs, and say where."""
+    from ..experiments._page import write_page
+
+    with whole(path) as partial:
+        write_page(folders, partial)
+    console.say()
+    console.say(f"Page: {path}")
+    if show:
+        webbrowser.open(path.resolve().as_uri())
+    return path

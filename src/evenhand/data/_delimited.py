@@ -1,0 +1,146 @@
+"""Text files with a delimiter: the encoding, the delimiter and the names found, every line checked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from ._text_cells import POINT, convert
+
+N_SNIFFED, SNIFFED = 200, 2_000_000  # records by which the delimiter is chosen, and characters in which they stand
+
+
+def read_delimited(content: bytes, path: str, delimiters: str, *, told: bool) -> tuple[Any, list[str]]:
+    """Read the bytes of a text file.
+
+    Args:
+        content: The bytes.
+        path: What the file is called in messages.
+        delimiters: What may stand between two cells, the usual one first.
+        told: Whether the delimiter is worth a sentence even if it is the usual one.
+
+    Returns:
+        A pandas frame, and what was done, in sentences.
+    """
+    import pandas
+
+    text, notes = _decoded(content, path)
+    delimiter = max(delimiters, key=lambda d: _regularity(text[:SNIFFED], d))
+    names, n_rows = _checked(text, path, delimiter)
+    if told or delimiter != delimiters[0]:
+        notes.append(f"Cells are separated by {_spoken(delimiter)}.")
+    names, renamed = _mended(names)
+    frame = pandas.read_csv(
+        io.StringIO(text, newline=""),
+        sep=delimiter,
+        names=names,
+        header=0,
+        index_col=False,
+        dtype=str,
+        na_filter=False,
+    )
+    if len(frame) != n_rows:
+        raise ValueError(f"{path} should have {n_rows} rows. Found {len(frame)} at a second look. Check its quotes.")
+    frame, converted = convert(frame, decimal_comma=delimiter != ",") if n_rows else (frame, [])
+    return frame, [*notes, *renamed, *converted]
+
+
+def _decoded(content: bytes, path: str) -> tuple[str, list[str]]:
+    notes = []
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        text, notes = content.decode("utf-16", errors="replace"), ["The file was read as UTF-16."]
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text, notes = (
+                _latin(content),
+                ["The file is not UTF-8: it was read as Latin-1. Check letters with accents."],
+            )
+    if "\0" in text:
+        raise ValueError(f"{path} should be text. Found bytes that no text has. Give it the ending of what it is.")
+    return text, notes
+
+
+def _latin(content: bytes) -> str:
+    try:
+        return content.decode("cp1252")  # what Windows takes for Latin-1, with a euro sign
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _regularity(text: str, delimiter: str) -> tuple[float, int]:
+    """In how many of the first records the delimiter gives as many cells as in the header, and how many that is."""
+    sizes = [len(cells) for _, cells in islice(_records(text, delimiter), N_SNIFFED)]
+    return (sizes.count(sizes[0]) / len(sizes), sizes[0]) if sizes and sizes[0] > 1 else (0.0, 0)
+
+
+def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The records that are not blank, each with its first line; a broken one has no cells and is the last."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if len(cells) > 1 or "".join(cells).strip():
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error:  # a quote that is never closed, or followed by more of the cell
+        yield line, []
+
+
+def _checked(text: str, path: str, delimiter: str) -> tuple[list[str], int]:
+    """The names of the columns and the number of rows, once all lines are known to have as many cells."""
+    names: list[str] = []
+    n_rows = -1  # the first record holds the names
+    for line, cells in _records(text, delimiter):
+        n_rows += 1
+        names = names or cells
+        if not cells:
+            raise ValueError(
+                f"{path} should close every quote before the next cell. Found otherwise in line {line}. Write quotes "
+                'inside of cells twice, "".'
+            )
+        if len(cells) != len(names):
+            raise ValueError(
+                f"{path} should have {len(names)} cells in every line, as in the first. Found {len(cells)} in line "
+                f"{line}. Put cells that hold {_spoken(delimiter)} in quotes."
+            )
+    if not names:
+        raise ValueError(f"{path} should hold a table. Found blank lines only. Write it again.")
+    if len(names) == 1:
+        raise ValueError(
+            f"{path} should have at least two columns. Found one, {names[0][:80]!r}. Separate the cells of all lines "
+            "by the same: commas, semicolons or tabs."
+        )
+    return names, n_rows
+
+
+def _spoken(delimiter: str) -> str:
+    return "tabs" if delimiter == "\t" else repr(delimiter)
+
+
+def _mended(names: list[str]) -> tuple[list[str], list[str]]:
+    """Names without blanks around, none of them empty or there twice, and what was done."""
+    mended, notes = [name.strip() for name in names], []
+    if mended != names:
+        notes.append("Blanks around names of columns were stripped.")
+    if all(re.fullmatch(POINT, name) for name in mended):
+        notes.append("All names of columns are numbers. If the first line holds data, put a line of names before it.")
+    for j, name in enumerate(mended):
+        if not name or name in mended[:j]:
+            mended[j] = _free_name(name or f"column_{j + 1}", mended)
+            why = f"is called {name!r} like one before" if name else "has no name"
+            notes.append(f"Column {j + 1} {why}: it was named {mended[j]!r}.")
+    return mended, notes
+
+
+def _free_name(name: str, taken: list[str]) -> str:
+    n, free = 2, name if name not in taken else f"{name}_2"
+    while free in taken:
+        n += 1
+        free = f"{name}_{n}"
+    return free

@@ -1,0 +1,1 @@
+"""Experiments: a config becomes a run, a run a directory, directories a table, a table a figure."""

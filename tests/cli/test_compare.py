@@ -1,0 +1,130 @@
+"""`compare`, `diagnose` and what they say."""
+
+import json
+
+import pytest
+
+from evenhand.cli._diagnose import conflicts
+from evenhand.experiments._results import TableReport
+
+from ..experiments._reports import table_report
+from .conftest import MARKUP, STEERING
+
+
+def test_everything_that_was_assumed_is_said(runs):
+    _, _, result = runs
+    said = result.stdout
+    assert "people.csv: 60 rows, 3 columns to learn." in said
+    assert "Whole numbers from" in said
+    assert "Is constant, all its cells are 1." in said
+    assert result.stderr == ""
+
+
+def test_the_table_has_every_column_and_the_same_rate(runs):
+    _, _, result = runs
+    header = next(line for line in result.stdout.splitlines() if "impartial" in line and "gain" in line)
+    assert header.split() == ["column", "kind", "trivial", "plain", "impartial", "gain"]
+    assert "nats on the latent variables" in result.stdout
+    assert "By kind" in result.stdout
+
+
+def test_names_are_printed_as_they_are_but_steer_no_terminal(runs):
+    _, _, result = runs
+    assert result.stdout.count(MARKUP) >= 2
+    assert "\x1b" not in result.stdout
+    assert "in\ufffd[31mcome" in result.stdout
+
+
+def test_the_page_is_written_and_the_run_is_not_done_again(runs, go):
+    folder, command, result = runs
+    (run,) = folder.iterdir()
+    assert str(run / "report.html") in result.stdout
+    before = (run / "report.json").stat().st_mtime_ns
+    again = go("--json", *command, "--page", "mine.html")
+    assert again.exit_code == 0
+    assert (run / "report.json").stat().st_mtime_ns == before
+    document = json.loads(again.stdout)
+    assert document["page"] == "mine.html"
+    assert {c["column"] for c in document["columns"]} == {MARKUP, STEERING, "region"}
+    gains = [c["gain"] for c in document["columns"]]
+    assert gains == sorted(gains, reverse=True)
+    assert {"error", "rate", "error_at_the_same_rate"} <= set(document["plain"])
+    report = json.loads((run / "report.json").read_text())
+    assert report["command"].startswith("evenhand compare ")
+
+
+def test_quiet_prints_nothing(runs, go):
+    _, command, _ = runs
+    for words in (["--quiet", *command], [*command, "-q"]):
+        result = go(*words)
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_overrides_and_methods_are_checked_before_training(table, go):
+    wrong = go("compare", table, "training.epoch=3")
+    assert wrong.exit_code == 2
+    assert "Did you mean training.epochs?" in wrong.stderr
+    wrong = go("compare", table, "--methods", "imtlq")
+    assert wrong.exit_code == 2
+    assert wrong.stderr.startswith("Error: method should be")
+
+
+def test_an_unknown_data_set_suggests_a_close_one(go, tmp_path):
+    result = go("compare", "adlt")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "Error: DATA should be a file, or the name of a public data set. Found 'adlt'. Did you mean 'adult'?\n"
+    )
+    (tmp_path / "people.csv").write_text("a\n1\n")
+    assert "Did you mean 'people.csv'?" in go("compare", "people.cvs").stderr
+    assert "`evenhand datasets` lists" in go("compare", "zzzzzz").stderr
+
+
+def test_bad_data_fail_without_a_traceback(go, tmp_path):
+    (tmp_path / "few.csv").write_text("a,b\n1,2\n3,4\n")
+    result = go("compare", "few.csv")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: data should have at least 20 rows")
+    assert "Traceback" not in result.stderr
+
+
+def test_a_schema_is_used(table, go, tmp_path):
+    assert go("schema", table, "--ignore", "region", "-o", "schema.toml").exit_code == 0
+    options = ("--schema", "schema.toml", "--seeds", 1, "--steps", 2, "--methods", "sum", "--json")
+    result = go("compare", table, *options, "evaluation.generate=0")
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert len(document["columns"]) == 2
+    assert "impartial" not in document
+    assert go("compare", table, "--schema", "no.toml").exit_code == 2
+    assert "public data sets have their own schema" in go("compare", "hi", "--schema", "schema.toml").stderr
+
+
+def test_diagnose_says_where_gradients_conflict(table, go):
+    result = go("diagnose", table, "--steps", 2)
+    assert result.exit_code == 0, result.stderr
+    assert "An even share would be 33.3%." in result.stdout
+    assert "Not learnt" in result.stdout
+    document = json.loads(go("diagnose", table, "--steps", 2, "--json").stdout)  # which is done already
+    assert sum(c["share_last"] for c in document["columns"]) == pytest.approx(1, abs=1e-3)
+    assert document["n_pairs"] == 3
+
+
+def test_the_advice_follows_from_shares_and_cosines():
+    report = table_report()
+    n = len(report["data"]["columns"])
+    eye = [[float(i == j) for j in range(n)] for i in range(n)]
+    even, starved = [1 / n] * n, [0.5, 0.01, *[0.49 / (n - 2)] * (n - 2)]
+    against = [row[:] for row in eye]
+    against[0][1] = against[1][0] = -0.5
+
+    def advice(shares, cosines):
+        report["conflicts"] = {"steps": [1], "plain": {"shares": [shares], "cosines": cosines}}
+        return conflicts(TableReport(report))
+
+    assert advice(even, eye)["method"] == "sum"
+    assert advice(even, against)["method"] == "pcgrad"
+    assert advice(starved, eye)["method"] == "imtlg"
+    both = advice(starved, against)
+    assert both["method"] == "imtlg>>pcgrad"
+    assert both["pairs"] == [{"cosine": -0.5, "columns": [*report["data"]["columns"][:2]]}]

@@ -1,0 +1,111 @@
+"""`datasets`: a list, fetching and checking."""
+
+import inspect
+import json
+import sys
+
+import pytest
+
+from evenhand.cli import _datasets
+from evenhand.cli._names import DATASETS, EXPERTS, IMAGES, KINDS, METHODS, MODELS
+from evenhand.data import datasets
+from evenhand.data.datasets import _fetch
+from evenhand.estimators import _candidates
+from evenhand.experiments import _paper, _selection
+from evenhand.schema import Kind
+
+CSV = b"a,b\n1,2\n"
+
+
+def test_names_are_those_of_the_library():
+    assert tuple(DATASETS) == datasets.NAMES
+    assert tuple(METHODS) == tuple(_candidates._SINGLE)
+    assert MODELS == _paper.MODELS
+    assert tuple(_selection.MODELS) == EXPERTS
+    assert tuple(Kind) == KINDS
+
+
+@pytest.mark.parametrize("name", [*DATASETS, *IMAGES])
+def test_the_list_repeats_what_data_sets_say(name):
+    rows, columns, licence, source = {**DATASETS, **IMAGES}[name]
+    code = inspect.getsource(sys.modules[f"evenhand.data.datasets._{name}"])
+    assert f'"{licence}"' in code
+    assert f'"{source}"' in code
+    if name in DATASETS and name != "miniboone":
+        assert f"rows={rows}," in code
+    assert columns > 0
+
+
+def test_sizes_are_right(data_folder):
+    for name in ("hi", "wine", "labour"):
+        assert datasets.load(name).frame.shape == DATASETS[name][:2]
+
+
+@pytest.fixture
+def elsewhere(monkeypatch, tmp_path):
+    """A cache and a data folder that are empty, and no network."""
+    import pooch
+
+    def refuse(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache")
+    monkeypatch.setattr(pooch, "retrieve", refuse)
+    monkeypatch.setattr(_fetch, "in_package", lambda file: False)
+    monkeypatch.setenv("EVENHAND_DATA", str(tmp_path / "data"))
+    return tmp_path
+
+
+def test_the_list_says_where_they_are(elsewhere, go):
+    for place, file in (("cache", "adult/adult.data"), ("data", "magic/magic04.data.xz")):
+        path = elsewhere / place / file
+        path.parent.mkdir(parents=True)
+        path.touch()
+    rows = {row["name"]: row for row in json.loads(go("datasets", "--json").stdout)}
+    assert {name: rows[name]["where"] for name in ("adult", "magic", "hi", "digits_in_three")} == {
+        "adult": "cache",
+        "magic": "folder",
+        "hi": "not here",
+        "digits_in_three": "package",
+    }
+    assert rows["hi"]["licence"] == "GPL-2 or later"
+    printed = go("datasets").stdout
+    assert all(name in printed for name in (*DATASETS, *IMAGES))
+
+
+def test_a_package_may_bring_them(elsewhere, monkeypatch):
+    monkeypatch.setattr(_fetch, "in_package", lambda file: file.r is not None)
+    assert _datasets.where("hi") == "package"
+    assert _datasets.where("wine") == "not here"
+
+
+def test_verifying_does_not_fetch(elsewhere, go):
+    result = go("datasets", "verify", "hi", "digits_in_three")
+    assert result.exit_code == 1
+    assert result.stdout == "digits_in_three: rows and columns are as they should be (package)\n"
+    assert result.stderr == (
+        "Error: 1 of 2 data sets failed:\n  hi: it is not here. To fetch it: evenhand datasets fetch hi\n"
+    )
+
+
+def test_damage_is_found(elsewhere, go):
+    path = elsewhere / "data" / "hi" / "Ecdat_HI.csv"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(CSV)
+    result = go("datasets", "verify", "hi", "--json")
+    assert result.exit_code == 1
+    assert "should have the sha256" in result.stderr
+    assert list(json.loads(result.stdout)["failed"]) == ["hi"]
+
+
+def test_fetching_without_a_network_says_what_to_do(elsewhere, go):
+    result = go("datasets", "fetch", "hi")
+    assert result.exit_code == 1
+    assert "could not be fetched" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_names_are_checked(go):
+    assert "Did you mean 'hi'?" in go("datasets", "fetch", "hii").stderr
+    for words in (["fetch"], ["verify", "hi", "--all"]):
+        assert go("datasets", *words).exit_code == 2
