@@ -244,7 +244,7 @@ def test_of_several_reports_the_longest_training_is_shown(go):
 
 def test_a_comparison_is_no_result_of_the_paper(go):
     own = paper_report(epochs=1000)
-    own["config"]["model"]["from_marginals"] = True
+    own["config"]["model"]["within_range"] = True
     finished("runs", own)
     result = go("results", "table1")
     assert result.exit_code == 1

@@ -34,13 +34,10 @@ class Jobs:
         """A job begins; what is returned is told how it goes on."""
         if self._bars is None or not self._one_by_one:
             return lambda epochs, words: None
-        from ..experiments._config import TableExperiment
-
         self._leave()
         config = folder.config
-        epochs = config.training.epochs if isinstance(config, TableExperiment) else None
-        job = self._job = self._bars.add_task(config.name, total=epochs, words="")
-        return lambda steps, words: self._bars.update(job, advance=steps, words=words)
+        job = self._job = self._bars.add_task(config.name, total=config.training.epochs, words="")
+        return lambda epochs, words: self._bars.update(job, advance=epochs, words=words)
 
     def finish(self, folder: Folder) -> None:
         """A job is done."""

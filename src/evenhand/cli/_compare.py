@@ -95,7 +95,7 @@ def _prepare(
 
 def train(console: Console, config: Experiment, out: Path, *, force: bool, device: str) -> Folder:
     """Run an experiment with a progress bar."""
-    from ..experiments._config import TableExperiment, resolve
+    from ..experiments._config import resolve
     from ..experiments._folder import Folder
     from ..experiments._run import run
     from ..training import progress_bar
@@ -105,9 +105,7 @@ def train(console: Console, config: Experiment, out: Path, *, force: bool, devic
         console.say("\nThis was done before; --force starts over.")
         return folder
     console.resumes = True
-    # the bar of several modalities counts steps, of which nobody knows the number yet
-    total = config.training.epochs if isinstance(config, TableExperiment) else None
-    with progress_bar(console.bars, total) as tick:  # type: ignore[arg-type]
+    with progress_bar(console.bars, config.training.epochs) as tick:
         folder = run(config, out, force=force, device=device, command=console.command, tick=tick)
     console.resumes = False
     return folder

@@ -255,7 +255,7 @@ def read_relevant(console: Console, table: str, places: Sequence[Path]) -> list[
 
 
 def _as_in_the_paper(report: Report) -> bool:
-    return report["experiment"] != "table" or not report["config"]["model"].get("from_marginals", False)
+    return report["experiment"] != "table" or not report["config"]["model"].get("within_range", False)
 
 
 def _one_of_each(console: Console, reports: Sequence[Report]) -> list[Report]:

@@ -144,8 +144,8 @@ class Runs:
             raise ValueError(f"runs.seeds should be different numbers from 0. Found {self.seeds}.")
         if 1.0 not in self.kl_weights or len(set(self.kl_weights)) < len(self.kl_weights):
             raise ValueError(f"runs.kl_weights should be different and have 1 among them. Found {self.kl_weights}.")
-        if min(self.kl_weights) < 0:
-            raise ValueError(f"runs.kl_weights should not be negative. Found {self.kl_weights}.")
+        for weight in self.kl_weights:
+            _from_zero("runs.kl_weights", weight)
 
 
 @dataclass(frozen=True)
@@ -216,6 +216,7 @@ class MultimodalModel:
 
     def __post_init__(self) -> None:
         _at_least("model.n_layers", self.n_layers, 1)
+        _from_zero("model.kl_weight", self.kl_weight)
 
 
 @dataclass(frozen=True)
@@ -236,6 +237,11 @@ class Impartiality:
     goals: tuple[Literal["LI", "EEI", "DEI"], ...] = ()
     method: Literal["cagrad", "gradnorm"] = "cagrad"
     alpha: float = 0.4
+
+    def __post_init__(self) -> None:
+        if len(set(self.goals)) < len(self.goals):
+            raise ValueError(f"impartial.goals should be different. Found {self.goals}.")
+        _from_zero("impartial.alpha", self.alpha)
 
 
 @dataclass(frozen=True)
@@ -258,6 +264,9 @@ class MultimodalEvaluation:
     """How many test rows are scored; 0 for all."""
 
     rows: int = 10_000
+
+    def __post_init__(self) -> None:
+        _at_least("evaluation.rows", self.rows, 0)
 
 
 @dataclass(frozen=True)
@@ -312,7 +321,7 @@ def from_dict(document: Mapping[str, Any], overrides: Iterable[str] = ()) -> Exp
     for text in overrides:
         _override(document, text)
     kind = document.pop("experiment", None)
-    if kind not in EXPERIMENTS:
+    if not isinstance(kind, str) or kind not in EXPERIMENTS:
         raise ValueError(f"experiment should be one of {', '.join(map(repr, EXPERIMENTS))}. Found {kind!r}.")
     return _build(EXPERIMENTS[kind], document, "")
 
@@ -337,7 +346,8 @@ def to_toml(config: Experiment) -> str:
 
 def hash_of(config: Experiment) -> str:
     """Eight letters that change with every setting."""
-    canonical = json.dumps(to_dict(config), sort_keys=True)
+    same = from_dict(to_dict(config))  # a 1 where a 1.0 belongs becomes one, as in a config that is read
+    canonical = json.dumps(to_dict(same), sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
 
 
@@ -388,6 +398,7 @@ def _checked(value: Any, hint: Any, name: str) -> Any:
             raise ValueError(f"{name} should be a list. Found {value!r}.")
         return tuple(_checked(v, get_args(hint)[0], f"{name}[{i}]") for i, v in enumerate(value))
     if get_origin(hint) is Literal:
+        value = str(value) if type(value) is int else value  # training.precision=32 without quotes
         if value not in get_args(hint):
             raise ValueError(f"{name} should be one of {', '.join(map(repr, get_args(hint)))}. Found {value!r}.")
         return value
@@ -417,6 +428,11 @@ def _override(document: dict[str, Any], text: str) -> None:
 def _at_least(name: str, value: int, least: int) -> None:
     if value < least:
         raise ValueError(f"{name} should be at least {least}. Found {value}.")
+
+
+def _from_zero(name: str, value: float) -> None:
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{name} should be a number from 0. Found {value}.")
 
 
 def _above(name: str, value: float) -> None:

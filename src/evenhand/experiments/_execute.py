@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ RETRIES = 10  # of a job whose worker died; each goes on where the last one was
 
 
 class FailedError(RuntimeError):
-    """Some experiments failed; the others are done."""
+    """Some experiments failed; the others, if any, are done."""
 
 
 def execute(
@@ -65,16 +66,18 @@ def execute(
         outcomes = _on_ray([configs[i] for i in pending], root, begin, address, workers, force=force, **options)
     else:
         raise ValueError(f"executor should be 'local' or 'ray'. Found {executor!r}.")
-    failed = {}
+    failed: list[tuple[Folder, Exception]] = []
     for number, error in outcomes:
+        folder = folders[pending[number]]
         if error is None:
-            finish(folders[pending[number]])
+            finish(folder)
         else:
-            failed[folders[pending[number]].config.name] = error
+            failed.append((folder, error))
     if failed:
-        lines = [f"  {name}: {error}" for name, error in failed.items()]
-        summary = f"{len(failed)} of {len(configs)} experiments failed, the others are done:"
-        raise FailedError("\n".join([summary, *lines])) from next(iter(failed.values()))
+        lines = [f"  {folder.path.name}: {error}" for folder, error in failed]
+        rest = ", the others are done" if len(failed) < len(configs) else ""
+        summary = f"{len(failed)} of {len(configs)} experiments failed{rest}:"
+        raise FailedError("\n".join([summary, *lines])) from failed[0][1]
     return folders
 
 
@@ -136,7 +139,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
     ours = not ray.is_initialized()
     if ours:
         ray.init(
-            address=address, num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="error"
+            address=address, num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
         )
     try:
         yield ray

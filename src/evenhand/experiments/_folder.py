@@ -18,6 +18,7 @@ except ImportError:  # not a Unix: two commands on one directory are not kept ap
     fcntl = None  # type: ignore[assignment]
 
 State = Literal["done", "started", "not begun"]
+BEFORE = {"lock", "config.toml.partial"}  # what can be in a directory before its config is
 
 
 class Folder:
@@ -44,12 +45,7 @@ class Folder:
 
     def begin(self) -> None:
         """Make the directory and keep the config in it."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ValueError(
-                f"root should be a folder that can be written to. Found {self.path.parent}: {error}"
-            ) from error
+        self._make()
         if not (self.path / "config.toml").is_file():
             self.write("config.toml", to_toml(self.config))
 
@@ -62,12 +58,13 @@ class Folder:
         """Delete all files of the run. What is not a run's directory is left alone."""
         if not self.path.is_dir():
             return
-        if self.state == "not begun" and any(p.name != "lock" for p in self.path.iterdir()):
+        if self.state == "not begun" and {p.name for p in self.path.iterdir()} - BEFORE:
             raise ValueError(
                 f"{self.path} should be the directory of a run. Found no config in it; delete it by hand."
             )
         (self.path / "DONE").unlink(missing_ok=True)  # first: the rest is no longer whole
-        for path in self.path.iterdir():
+        # the config last: without it, what is left would look like the directory of someone else
+        for path in sorted(self.path.iterdir(), key=lambda p: p.name == "config.toml"):
             if path.is_dir():
                 shutil.rmtree(path)
             elif path.name != "lock":
@@ -76,7 +73,7 @@ class Folder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes out; the lock falls with the process, however it ends."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        self._make()
         with (self.path / "lock").open("a+") as lock:
             if fcntl is not None:
                 try:
@@ -89,6 +86,14 @@ class Folder:
             lock.write(str(os.getpid()))  # who it is, for whoever wants to stop it
             lock.flush()
             yield
+
+    def _make(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"root should be a folder that can be written to. Found {self.path.parent}: {error}"
+            ) from error
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Write a file whole or not at all: a reader sees the old one or the new one, never a part."""

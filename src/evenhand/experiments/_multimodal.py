@@ -53,7 +53,7 @@ def run_multimodal(
         config: The experiment.
         folder: Where checkpoints, weights, history and the grid of samples go.
         device: Where to train and to measure.
-        tick: Called with the number of steps done and a few words.
+        tick: Called with the number of epochs done since the last call and a few words.
         save_steps: Steps between checkpoints and between rows of the history. There is always one after an epoch.
     """
     rows, model = _load(config), build_model(config)
@@ -194,7 +194,7 @@ def _train(
     if weights.is_file() and history.is_file():
         found = json.loads(history.read_text())
         model.load(weights).to(device)
-        tick(int(found["rows"][-1]["step"]), "trained before")
+        tick(config.training.epochs, "trained before")
         return float(found["seconds"])
     if device.index:
         raise ValueError(f"device should be the first one that is visible. Found {device}. Set CUDA_VISIBLE_DEVICES.")
@@ -230,7 +230,7 @@ class _Progress:
         self._folder, self._tick, self._epochs = folder, tick, epochs
         clock = folder.path / CLOCK
         self._before = float(json.loads(clock.read_text())["seconds"]) if clock.is_file() else 0.0
-        self._started, self._done = time.monotonic(), 0
+        self._started, self._done = time.monotonic(), 0.0
 
     @property
     def seconds(self) -> float:
@@ -240,9 +240,9 @@ class _Progress:
     def log_metrics(self, metrics: Mapping[str, float], step: int) -> None:
         """Called with every row of the history; the first one after a resume counts what was done before."""
         self._folder.write_json(CLOCK, {"seconds": self.seconds})
-        done, self._done = self._done, step
+        done, self._done = self._done, metrics["epoch"]
         bound = f", bound {metrics['bound']:.2f}" if "bound" in metrics else ""
-        self._tick(step - done, f"epoch {math.ceil(metrics['epoch'])}/{self._epochs}{bound}")
+        self._tick(self._done - done, f"epoch {math.ceil(metrics['epoch'])}/{self._epochs}{bound}")
 
     def save(self) -> None:
         """Fabric asks for it; nothing is held back."""

@@ -52,13 +52,13 @@ def run(
     folder = Folder(root, config)
     if folder.state == "done" and not force:
         return folder
+    place: dict[str, Any] = {"device": _device(device), "tick": tick, **options}
     with folder.locked():
         if force:
             folder.clear()
         if folder.state == "done":  # another process may have ended it just now
             return folder
         folder.begin()
-        place: dict[str, Any] = {"device": _device(device), "tick": tick, **options}
         if isinstance(config, TableExperiment):
             report = run_table(config, folder, **place)
         else:

@@ -132,8 +132,9 @@ class Splits:
             self.rows.n_inputs, likelihood, seeds=replica_seeds, n_latent=n_latent, n_hidden=self._model.n_hidden
         ).to(self.device)
         if self._model.from_marginals and network.head.bias is not None:
-            _, targets, mask = self.rows.split(self.rows.record[self.index(0, self.seeds[:1])[0]])
-            network.head.bias.data = network.likelihood.marginal(targets, mask).expand_as(network.head.bias).clone()
+            parts = [self.rows.split(self.rows.record[index]) for index in self.index(0, self.seeds)]
+            starts = [network.likelihood.marginal(targets, mask) for _, targets, mask in parts]
+            network.head.bias.data = torch.stack([starts[self.seeds.index(s)] for s in replica_seeds])
         return network
 
     def errors(self, guess: Tensor, part: int, replica_seeds: Sequence[int], scored: Tensor | None = None) -> Tensor:

@@ -34,6 +34,9 @@ _LATEX = {
 }
 
 
+HUGE = 1e6  # from here on, digits behind the point tell nothing
+
+
 @dataclass(frozen=True)
 class Cell:
     """A number in a table.
@@ -53,8 +56,12 @@ class Cell:
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "-"
-        spread = "" if math.isnan(self.std) else f" ± {self.std:.{self.digits}f}"
-        return f"{self.value:.{self.digits}f}{spread}"
+        spread = "" if math.isnan(self.std) else f" ± {_written(self.std, self.digits)}"
+        return f"{_written(self.value, self.digits)}{spread}"
+
+
+def _written(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}" if abs(value) < HUGE else f"{value:.1e}"
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-Tick = Callable[[int, str], None]
+Tick = Callable[[float, str], None]
 """What to call with the number of steps (or epochs) done since the last call, and with a few words."""
 
 
 @contextmanager
-def progress_bar(verbose: bool | Literal["auto"], total: int, done: int = 0) -> Iterator[Tick]:
+def progress_bar(verbose: bool | Literal["auto"], total: float, done: int = 0) -> Iterator[Tick]:
     """Draw a bar on standard error if wanted; "auto" wants it on a terminal."""
     if not (sys.stderr.isatty() if verbose == "auto" else verbose):
         yield lambda steps, words: None
