@@ -100,6 +100,8 @@ def _on_ray(
     begin: Begin,
     address: str | None,
     workers: int | None,
+    *,
+    force: bool,
     **options: Any,
 ) -> Outcomes:
     if not configs:
@@ -110,8 +112,16 @@ def _on_ray(
         job = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)(_job)
         waiting = {}
         for number, config in enumerate(configs):
-            waiting[job.remote(to_dict(config), str(root), options)] = number
-            begin(Folder(root, config), number)
+            folder = Folder(root, config)
+            try:
+                if force:  # once, and here: a job whose worker died is to go on, not to start over again
+                    with folder.locked():
+                        folder.clear()
+            except (RuntimeError, ValueError) as error:
+                yield number, error
+            else:
+                waiting[job.remote(to_dict(config), str(root), options)] = number
+                begin(folder, number)
         while waiting:
             (done,), _ = ray.wait(list(waiting))
             number = waiting.pop(done)
@@ -139,7 +149,11 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
     ours = not ray.is_initialized()
     if ours:
         ray.init(
-            address=address, num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
+            address=address,
+            num_cpus=workers,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
         )
     try:
         yield ray

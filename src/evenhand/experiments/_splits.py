@@ -96,7 +96,8 @@ class Splits:
             for s, parts in zip(self.seeds, self.parts, strict=True)
         ]
         known = np.where(table.observed, table.values, np.nan)
-        self.limits = torch.tensor(np.stack([np.nanmin(known, 0), np.nanmax(known, 0)]))
+        limits = np.stack([np.fmin.reduce(known), np.fmax.reduce(known)])
+        self.limits = torch.tensor(np.nan_to_num(limits))  # 0 for a column without a value
         self.truth = torch.tensor(known, device=device)
         batches = [p.encode(table) for p in self.preprocessings]
         likelihood = self._likelihood(self.preprocessings[:1])
