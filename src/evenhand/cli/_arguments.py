@@ -51,8 +51,7 @@ def find_data(text: str, schema: Path | None = None) -> Data:
     from ..experiments._config import Data
 
     with arguments():
-        if schema is not None and not schema.is_file():
-            raise BadArgumentError(f"--schema should name a file. Found none at {schema}.")
+        _check_schema(schema)
         if text in DATASETS:
             return Data(text, schema=str(schema or ""))
         if not Path(text).is_file():
@@ -61,6 +60,21 @@ def find_data(text: str, schema: Path | None = None) -> Data:
             )
         check_table_name(Path(text), "DATA")
         return Data(path=text, schema=str(schema or ""))
+
+
+def _check_schema(path: Path | None) -> None:
+    """Refuse a file that is no schema."""
+    if path is None:
+        return
+    if not path.is_file():
+        raise BadArgumentError(f"--schema should name a file. Found none at {path}.")
+    from ..schema import Schema
+
+    try:
+        Schema.read(path)
+    except ValueError as error:
+        words = str(error).removeprefix("text should be a schema in TOML. ")
+        raise BadArgumentError(f"--schema should name a schema, as `schema -o` writes it. {path}: {words}") from error
 
 
 def _near(text: str) -> str:
@@ -76,7 +90,10 @@ def check_table_name(path: Path, what: str) -> None:
     try:
         _form_of(path)
     except ValueError as error:
-        raise BadArgumentError(str(error).replace("path should", f"{what} should", 1)) from error
+        words = str(error).replace("path should", f"{what} should", 1)
+        raise BadArgumentError(
+            words if what == "DATA" else words.replace("Save the table as CSV first", "Rename it")
+        ) from error
 
 
 def check_output(path: Path | None, what: str, *, suffix: str = "", table: bool = False) -> None:
@@ -91,6 +108,20 @@ def check_output(path: Path | None, what: str, *, suffix: str = "", table: bool 
         raise BadArgumentError(f"{what} should be a file. Found the folder {path}. Add the name of a file.")
     if not path.parent.is_dir():
         raise BadArgumentError(f"{what} should be in a folder that exists. Found none at {path.parent}.")
+
+
+def check_method(name: str, what: str, *also: str) -> None:
+    """Refuse a choice of f that has no such name; `also` are words that are known to the option."""
+    from ..estimators._candidates import _SINGLE, method_of
+
+    try:
+        method_of(name)
+    except ValueError as error:
+        known = (*also, *_SINGLE)
+        raise BadArgumentError(
+            f"{what} should be among {', '.join(known)}, or a chain such as 'imtlg>>pcgrad'. Found {name!r}."
+            f"{closest(name, known)}"
+        ) from error
 
 
 def check_device(name: str) -> None:

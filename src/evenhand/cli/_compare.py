@@ -18,6 +18,7 @@ from ._arguments import (
     Overrides,
     SchemaOption,
     check_device,
+    check_method,
     check_output,
     find_data,
     split,
@@ -65,7 +66,10 @@ def compare(
     console: Console = ctx.obj
     check_output(page, "--page")
     check_device(device)
-    options = {"n_seeds": seeds, "steps": steps, "methods": split(methods, "--methods")}
+    chosen = split(methods, "--methods")
+    for method in chosen or []:
+        check_method(method, "--methods")
+    options = {"n_seeds": seeds, "steps": steps, "methods": chosen}
     config = _prepare(console, data, schema, overrides, {k: v for k, v in options.items() if v is not None})
     folder = train(console, config, out, force=force, device=device)
     from ..experiments._results import TableReport
@@ -87,10 +91,11 @@ def _prepare(
 
     wanted = find_data(data, schema)
     source = load(wanted)
+    with arguments():  # what was typed wrongly is said before all the rest
+        config = from_dict(to_dict(comparison(wanted, len(source.table), **options)), overrides or ())
     console.say(f"{source.name}: {len(source.table):,} rows, {len(source.schema)} columns to learn.")
     show_rules(console, source.schema, source.conversions, source.note)
-    with arguments():
-        return from_dict(to_dict(comparison(wanted, len(source.table), **options)), overrides or ())
+    return config
 
 
 def train(console: Console, config: Experiment, out: Path, *, force: bool, device: str) -> Folder:

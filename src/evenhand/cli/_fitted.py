@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._arguments import find_data
+from ._arguments import check_method, find_data
 from ._console import BadArgumentError, Console
 from ._names import complete_methods
 from ._report_words import show_rules
@@ -40,6 +41,13 @@ class Loaded:
     conversions: list[str] = field(default_factory=list)
     note: str = ""
 
+    @cached_property
+    def known(self) -> Schema:
+        """The schema, inferred if none was given."""
+        from ..schema import Schema
+
+        return self.schema or Schema.infer(self.frame, unsupported="ignore")
+
 
 def load_frame(data: str, schema: Path | None) -> Loaded:
     """The table that DATA names."""
@@ -57,9 +65,8 @@ def load_frame(data: str, schema: Path | None) -> Loaded:
 def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
     """Learn a table, and say by which rules and how well."""
     from ..estimators import TabularVAE
-    from ..schema import Schema
 
-    schema = loaded.schema or Schema.infer(loaded.frame, unsupported="ignore")
+    schema = loaded.known
     console.say(f"{len(loaded.frame):,} rows, {len(schema)} columns to learn.")
     show_rules(console, schema, loaded.conversions, loaded.note)
     model = TabularVAE(schema=schema, unsupported="ignore", verbose=console.bars, **options)
@@ -86,15 +93,10 @@ def load_model(path: Path) -> TabularVAE:
     return TabularVAE.load(path)
 
 
-def check_method(method: str, kl_weight: str) -> dict[str, Any]:
+def fit_options(method: str, kl_weight: str) -> dict[str, Any]:
     """The two arguments as an estimator takes them."""
-    from ..estimators._candidates import method_of
-
     if method != "auto":
-        try:
-            method_of(method)
-        except ValueError as error:
-            raise BadArgumentError(str(error).replace("method should", "--method should", 1)) from error
+        check_method(method, "--method", "auto")
     try:
         weight = kl_weight if kl_weight == "auto" else float(kl_weight)
     except ValueError as error:

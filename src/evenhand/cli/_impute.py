@@ -9,7 +9,7 @@ import typer
 
 from ._arguments import MODEL, DataArgument, Device, SchemaOption, check_device, check_output
 from ._console import BadArgumentError, Console
-from ._fitted import Epochs, KLWeight, Method, SaveModel, Seed, check_method, fit, load_frame, load_model
+from ._fitted import Epochs, KLWeight, Method, SaveModel, Seed, fit, fit_options, load_frame, load_model
 
 
 def impute(
@@ -51,7 +51,7 @@ def impute(
         check_output(path, "OUT", table=True)
     check_output(save_model, "--save-model", suffix=MODEL)
     check_device(device)
-    options = check_method(method, kl_weight)
+    options = fit_options(method, kl_weight)
     if model is not None and (schema or save_model or method != "auto" or kl_weight != "auto" or epochs):
         raise BadArgumentError("--model should stand without options of training. Found some; leave them out.")
     from ..data import write_file

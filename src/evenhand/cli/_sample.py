@@ -9,7 +9,7 @@ import typer
 
 from ._arguments import MODEL, Device, SchemaOption, check_device, check_output
 from ._console import BadArgumentError, Console
-from ._fitted import Epochs, KLWeight, Method, SaveModel, Seed, check_method, fit, load_frame, load_model
+from ._fitted import Epochs, KLWeight, Method, SaveModel, Seed, fit, fit_options, load_frame, load_model
 from ._names import complete_data
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def sample(
     check_output(output, "OUT", table=True)
     check_output(save_model, "--save-model", suffix=MODEL)
     check_device(device)
-    options = check_method(method, kl_weight)
+    options = fit_options(method, kl_weight)
     from ..data import write_file
 
     if data.endswith(MODEL):
@@ -69,8 +69,7 @@ def sample(
         known = parse_given(given or [], fitted.schema_)
     else:
         loaded = load_frame(data, schema)
-        if loaded.schema is not None:
-            parse_given(given or [], loaded.schema)  # before training
+        parse_given(given or [], loaded.known)  # before training
         fitted = fit(console, loaded, **options, max_epochs=epochs, random_state=seed, device=device)
         known = parse_given(given or [], fitted.schema_)
     if save_model is not None:

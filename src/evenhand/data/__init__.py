@@ -10,6 +10,7 @@ from ._modalities import Modalities
 from ._preprocessing import Preprocessing
 from ._raw import RawTable
 from ._table import read
+from ._whole import whole_file
 
 __all__ = [
     "Batch",
@@ -28,5 +29,6 @@ __all__ = [
     "hide",
     "read",
     "read_file",
+    "whole_file",
     "write_file",
 ]

@@ -8,7 +8,6 @@ import gzip
 import importlib
 import io
 import lzma
-import os
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..schema._cells import LARGEST_WHOLE
 from ._delimited import read_delimited
+from ._whole import whole_file
 
 if TYPE_CHECKING:
     import pandas
@@ -84,12 +84,8 @@ def write_file(frame: pandas.DataFrame, path: str | Path) -> None:
     if path.is_dir():
         raise ValueError(f"path should be a file. Found the folder {path}. Add the name of a file.")
     content = _content(_ready(frame), path, form, packing)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
+    with whole_file(path) as partial:
         partial.write_bytes(content)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _form_of(path: Path) -> tuple[str, str]:

@@ -15,7 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from ..data import Form, Preprocessing
+from ..data import Form, Preprocessing, whole_file
 from ..evaluation import LatentMixture
 from ..likelihoods import TableLikelihood
 from ..models import HIVAE, VAE
@@ -53,12 +53,8 @@ def save(estimator: TabularVAE, path: Path) -> None:
     }
     if not path.parent.is_dir():
         raise FileNotFoundError(f"path should be in a folder that exists. Found none at {path.parent}.")
-    partial = path.with_name(path.name + ".partial")
-    try:
+    with whole_file(path) as partial:
         save_file(tensors, partial, metadata={"evenhand": json.dumps(about)})
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def load(cls: type[TabularVAE], path: Path) -> TabularVAE:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from ..data import whole_file
 from ..likelihoods import Table
 
 if TYPE_CHECKING:
@@ -24,12 +25,8 @@ def save_weights(model: MultimodalVAE, path: Path) -> None:
         raise FileNotFoundError(f"path should be in a folder that exists. Found none at {path.parent}.")
     # copies, because modules may share weights, which the format does not allow
     tensors = {name: x.detach().cpu().contiguous().clone() for name, x in model.state_dict().items()}
-    partial = path.with_name(path.name + ".partial")
-    try:
+    with whole_file(path) as partial:
         save_file(tensors, partial, metadata={"evenhand": json.dumps(_about(model))})
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def load_weights(model: MultimodalVAE, path: Path) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import copy
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..data import Modalities
+from ..data import Modalities, whole_file
 from ..likelihoods import Categorical, Likelihood, Normal, Table
 from ..nn import ImageClassifier, TextClassifier
 
@@ -268,12 +267,8 @@ def _save(module: nn.Module, path: Path | None, fingerprint: str, accuracy: floa
     state = {name: x.detach().cpu().contiguous() for name, x in module.state_dict().items()}
     about = {"fingerprint": fingerprint, "accuracy": accuracy, "checksum": _checksum(state)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")  # others may train the same one now
-    try:
+    with whole_file(path) as partial:
         save_file(state, partial, metadata={"evenhand": json.dumps(about)})
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _load(module: nn.Module, path: Path, fingerprint: str) -> float | None:

@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from ..evaluation._multimodal_tables import ALPHA
 from ._charts import Pair
 from ._labels import method_label
 from ._page_parts import count, name
@@ -49,13 +50,25 @@ def lead(read: TableReport, chosen: Run | None) -> list[Markup]:
     better = sum(pair.gain > 0 for pair in pairs)
     change = Markup(
         "{}From {} to {} training the mean error of a column on test rows {} from <b>{}</b> to <b>{}</b>{}; "
-        "{} of {} improve. Validation chose {} out of {} of <i>f</i>."
+        "{} of {} improve.{} Validation chose {} out of {} of <i>f</i>."
     ).format(
-        first, PLAIN, IMPARTIAL, "falls" if error < plain else "goes", number(plain), number(error),
-        _change(plain, error), better, count(len(pairs), "column"), name(page_label(chosen)),
-        count(len(read.impartial()), "choice"),
+        first, PLAIN, IMPARTIAL, _verb(plain, error), number(plain), number(error),
+        _change(plain, error), better, count(len(pairs), "column"), _chance(read, chosen),
+        name(page_label(chosen)), count(len(read.impartial()), "choice"),
     )  # fmt: skip
     return [change, _honest(read, chosen)]
+
+
+def _chance(read: TableReport, chosen: Run) -> str:
+    """Whether the change of the error is more than another split of the rows could make."""
+    p, n = read.p_value(chosen), len(read.seeds)
+    if n < 2:
+        return " With one seed nobody knows whether this is chance."
+    if not math.isfinite(p):
+        return ""
+    if ALPHA <= p <= 1 - ALPHA:
+        return f" With {n} seeds this may be chance (p = {p_words(p)})."
+    return f" This is more than chance at the level of {ALPHA:g} (p = {p_words(min(p, 1 - p))}, {n} seeds)."
 
 
 def _honest(read: TableReport, chosen: Run) -> Markup:
@@ -75,20 +88,29 @@ def _honest(read: TableReport, chosen: Run) -> Markup:
             "No KL weight that was tried brings plain training to that rate; at the nearest its error is <b>{}</b>"
         )
     if error < beat:
-        end = Markup(": of the gain, {} remains{}.").format(number(beat - error), _change(beat, error))
+        gained = beat < read.median(read.plain, "error")  # a weaker KL can also make plain training worse
+        text = ": of the gain, {} remains{}." if gained else ": impartial training is better by {}{}."
+        end = Markup(text).format(number(beat - error), _change(beat, error))
     else:
         end = Markup(": <strong>that is as good as impartial training, or better.</strong>")
     return spends + at.format(number(beat)) + end + _hidden(read, chosen)
 
 
 def _hidden(read: TableReport, chosen: Run) -> Markup:
-    """What became of the cells that the encoder did not see: a better memory is no better guess."""
-    before, after = read.median(read.plain, "hidden"), read.median(chosen, "hidden")
-    if not math.isfinite(before + after):
-        return Markup("")
-    verb = "falls" if after < before else "rises" if after > before else "goes"
-    text = " On cells that are hidden from the model the mean error {} from <b>{}</b> to <b>{}</b>."
-    return Markup(text).format(verb, number(before), number(after))
+    """What became of hidden cells, and of the likelihood: a better memory is no better guess."""
+    said = Markup("")
+    for measure, digits, text in (
+        ("hidden", 3, " On cells that are hidden from the model the mean error {} from <b>{}</b> to <b>{}</b>."),
+        ("log_likelihood", 1, " The log-likelihood of a test row {} from {} to {} nats."),
+    ):
+        before, after = read.median(read.plain, measure), read.median(chosen, measure)
+        if math.isfinite(before + after):
+            said += Markup(text).format(_verb(before, after), number(before, digits), number(after, digits))
+    return said
+
+
+def _verb(before: float, after: float) -> str:
+    return "falls" if after < before else "rises" if after > before else "goes"
 
 
 def plain_at_rate(read: TableReport, chosen: Run | None) -> tuple[float, bool]:

@@ -33,14 +33,11 @@ def dominance(read: TableReport) -> list[Markup]:
             continue
         mean = shares.mean(0)
         first, half = int(mean.argmax()), int((np.cumsum(np.sort(mean)[::-1]) < 0.5).sum()) + 1
-        text = Markup(
-            "In {} training {} has the largest share of the gradient, {} on average over training{}; {} {} half of "
-            "it."
-        )
+        text = Markup("In {} training {} has the largest share of the gradient, {} on average over training{}{}.")
         even = f", where an even share would be {percent(1 / len(mean))}" if not said else ""
         said.append(text.format(
             Markup('<b class="{0}">{0}</b>').format(label), name(read.columns[first]), percent(float(mean[first])),
-            even, count(half, "column"), "holds" if half == 1 else "hold",
+            even, f"; {count(half, 'column')} together have half of it" if half > 1 else "",
         ))  # fmt: skip
     if len(said) == 2:
         said.append(Markup("Both are the gradients that the heads send back, before <i>f</i> settles them."))
@@ -73,7 +70,7 @@ def _directions(read: TableReport) -> dict[str, Any]:
     first = next(iter(cosines))
     second = "impartial" if "impartial" in cosines and first != "impartial" else None
     below, above = cosines[first], cosines[second] if second else None
-    label = "Cosines between the gradients of columns. The table below has the most opposed pairs."
+    label = "Cosines between the gradients of columns. The table below has the lowest."
     halves = f"Below the diagonal {first} training, above it {second} training" if second else TITLES[first]
     caption = f"{halves}; cosines at the end of training, first seed."
     heat = heat_map(read.columns, below.tolist(), None if above is None else above.tolist(), label)
@@ -110,8 +107,8 @@ def _opposed(read: TableReport, cosines: dict[str, Array]) -> Table:
         Header("and", words=True),
         *(Header(label.capitalize()) for label in cosines),
     ]
-    caption = f"The most opposed pairs of columns in {next(iter(cosines))} training, by cosine."
-    return Table("the most opposed columns", caption, heads, lines, 2)
+    caption = f"The pairs of columns with the lowest cosines in {next(iter(cosines))} training."
+    return Table("the lowest cosines", caption, heads, lines, 2)
 
 
 def _bands(read: TableReport, shares: Array, order: Sequence[int]) -> list[Band]:

@@ -100,7 +100,7 @@ def _columns(read: TableReport, chosen: Run | None) -> dict[str, Any]:
     heads += [Header(title, down="Gain" in title) for title in titles]
     caption = (
         "Errors of all columns, median over seeds. Hidden: of cells that the encoder did not see. "
-        "Trivial: guessing the mean or mode."
+        "Trivial: guessing the mean or mode, first seed."
     )
     table = Table("errors of all columns", caption, heads, rows, 5 if chosen else -1, "descending")
     label = f"Errors of {count(n, 'column')}, plain and impartial. The table below has the numbers."
@@ -225,10 +225,12 @@ def _pairs(
         shown[-1] = numbers[0]
     label = f"Pair plots of {', '.join(shown)}: real rows, and rows generated after {' and '.join(labels)} training."
     chart = pair_plot(samples["real"], {k: samples[k] for k in labels}, schema, shown, label=label, standalone=False)
+    notes = ["Shown are the columns with the largest gain."] if len(order) > len(shown) else []
+    notes += ["Dates are days since 1 January 1970."] if any(schema[n].unit for n in shown) else []
     said = Markup("{} real rows of the test set, and as many that each model made up: {}, {}. {}").format(
         f"{len(np.asarray(samples['real'])):,}", Markup('<b class="real">real</b>'),
         Markup(", ").join({"plain": PLAIN, "impartial": IMPARTIAL}.get(k, Markup.escape(k)) for k in labels),
-        "Shown are the columns with the largest gain." if len(order) > len(shown) else "",
+        " ".join(notes),
     )  # fmt: skip
     return {"words": said, "chart": Markup(chart)}
 
@@ -277,9 +279,10 @@ def _known(x: float) -> float:
 
 def _data(read: TableReport) -> dict[str, Any]:
     data, missing = read.data, read.data.get("missing")
-    said = Markup("{} has {} and {}; {} were trained on and {} tested on. {}").format(
+    chosen_by = data["rows"] - data["train_rows"] - data["test_rows"]
+    said = Markup("{} has {} and {}; {} rows were trained on, {} validated on and {} tested on. {}").format(
         name(data["name"]), count(data["rows"], "row"), count(len(read.columns), "column"),
-        f"{data['train_rows']:,}", f"{data['test_rows']:,}",
+        f"{data['train_rows']:,}", f"{chosen_by:,}", f"{data['test_rows']:,}",
         f"{percent(missing, 1)} of the cells are missing." if missing else "No cell is missing.",
     )  # fmt: skip
     reasons = data.get("reasons") or [""] * len(read.columns)

@@ -16,9 +16,11 @@ from ._svg import Scale, element, image, legal, line, path, shorten, text, text_
 SIDE = 150.0  # pixels, of a panel
 GAP = 12.0
 LEFT, TOP, BOTTOM = 92.0, 56.0, 34.0
+TURNED = 34.0  # pixels more for labels that are turned
 MOST_POINTS = 250  # of every set in a panel: more would be a blot
 MOST_FOR_DENSITIES = 2000
 GRID = 48
+MOST_NAMED = 8  # categories; of more, codes are written
 MASS = (0.5, 0.9)  # of the rows that a contour encloses
 SPREAD = 0.28  # of categories and whole numbers around their code
 
@@ -61,7 +63,8 @@ def pair_plot(
             parts.append(_panel(cells, chosen, scales, i, j))
     made = label or f"Pair plots of {', '.join(columns)}: {', '.join(sets)} rows."
     style = [element("style", Markup(chart_css()))] if standalone else []
-    height = TOP + len(chosen) * (SIDE + GAP) + BOTTOM - GAP
+    turned = TURNED if any(_turned(column) for column in chosen) else 0.0
+    height = TOP + len(chosen) * (SIDE + GAP) + BOTTOM - GAP + turned
     return legal(image(size, height, made, *style, *parts, standalone=standalone))
 
 
@@ -228,7 +231,8 @@ def _names(columns: Sequence[Column]) -> list[Markup]:
     parts = []
     for i, column in enumerate(columns):
         left, top = _corner(i, i)
-        name = shorten(column.name, SIDE - 8)
+        unit = f" ({column.unit})" if column.unit else ""
+        name = shorten(column.name, SIDE - 8 - text_width(unit)) + unit
         parts.append(text(left + SIDE / 2, TOP - 10, name, "name", "middle"))
         turned = f"translate(12 {top + SIDE / 2:g}) rotate(-90)"
         parts.append(text(0, 0, name, "name", "middle", transform=turned))
@@ -241,27 +245,35 @@ def _ticks(columns: Sequence[Column], ranges: Sequence[tuple[float, float]]) -> 
     for i, column in enumerate(columns):
         left, top = _corner(i, i)
         x, y = Scale(*ranges[i], left, left + SIDE), Scale(*ranges[i], top + SIDE, top)
-        for value, label in _marks(column, x, 64.0):
+        for value, label in _marks(column, x):
             if len(columns) > 1 and i:
                 parts += [text(LEFT - 8, y(value) + 4, label, "tick", "end")]
-        for value, label in _marks(column, x, SIDE / max(column.size, 1) if column.kind.nominal else 64.0):
-            parts += [
-                text(x(value), bottom + 16, label, "tick", "middle"),
-                line(x(value), bottom, x(value), bottom + 4, "axis"),
-            ]
+            parts += [_below(x(value), bottom, label, _turned(column))]
+            parts += [line(x(value), bottom, x(value), bottom + 4, "axis")]
     return parts
 
 
-def _marks(column: Column, scale: Scale, width: float) -> list[tuple[float, str]]:
-    """Values with what is written beside them: names of categories if there is room, else some of their codes."""
+def _below(x: float, bottom: float, label: str, turned: bool) -> Markup:
+    if not turned:
+        return text(x, bottom + 16, label, "tick", "middle")
+    return text(0, 0, label, "tick", "end", transform=f"translate({x + 4:g} {bottom + 14:g}) rotate(-45)")
+
+
+def _marks(column: Column, scale: Scale) -> list[tuple[float, str]]:
+    """Values with what is written beside them: names of categories, or some of their codes if there are many."""
     if not column.kind.nominal:
         return [(value, tick(value)) for value in scale.ticks(3)]
-    names = [str(category) for category in column.categories]
-    short = [shorten(name, width - 2) for name in names]
-    if len(names) <= 8 and all(len(s) >= min(len(n), 4) for s, n in zip(short, names, strict=True)):
-        return list(enumerate(short))
-    step = math.ceil(len(names) / 8)
-    return [(float(code), str(code)) for code in range(0, len(names), step)]
+    if column.size <= MOST_NAMED:
+        return [(float(code), shorten(str(name), 62)) for code, name in enumerate(column.categories)]
+    step = math.ceil(column.size / MOST_NAMED)
+    return [(float(code), str(code)) for code in range(0, column.size, step)]
+
+
+def _turned(column: Column) -> bool:
+    """Whether the names of categories are too wide to stand side by side."""
+    if not column.kind.nominal or column.size > MOST_NAMED:
+        return False
+    return max(text_width(str(name)) for name in column.categories) > SIDE / column.size - 4
 
 
 def _legend(names: Sequence[str]) -> Markup:

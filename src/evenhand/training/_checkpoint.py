@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from ..data import whole_file
 
 FORMAT = 1
 NAME = "checkpoint.pt"
@@ -15,12 +16,8 @@ NAME = "checkpoint.pt"
 def write_checkpoint(folder: Path, state: dict[str, Any]) -> None:
     """Replace the checkpoint of a folder; a reader sees the old one or the new one, never a part."""
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f"{NAME}.partial"
-    with partial.open("wb") as file:
-        torch.save({"format": FORMAT, **state}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(folder / NAME)
+    with whole_file(folder / NAME) as partial:
+        torch.save({"format": FORMAT, **state}, partial)
 
 
 def read_checkpoint(folder: Path, settings: dict[str, Any]) -> dict[str, Any] | None:

@@ -1,0 +1,85 @@
+"""Make all tables and figures of this folder again, from the reports in it.
+
+python paper/update.py             # seconds; nothing is trained
+python paper/update.py --check     # changes nothing, and fails if something is out of date
+
+What stands between <!-- begin: COMMAND --> and <!-- end --> in a page is what the command prints. The pair plots of
+figure 4 are not made here: they need generated rows, which are not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from summaries import MAIN, REPORTS, summary
+from typer.testing import CliRunner
+
+from evenhand.cli._app import app
+from evenhand.experiments import TableReport, parallel, rate_distortion, read_reports
+
+PAPER = Path(__file__).resolve().parent
+PART = re.compile(r"(<!-- begin: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+MULTIMODAL = PAPER / "multimodal" / "reports"
+VERSION = re.compile(r"Matplotlib v[\d.]+")
+
+
+def filled(text: str) -> str:
+    """A page with its generated parts made again."""
+    return PART.sub(lambda found: f"{found[1]}\n{printed(found[2]).strip()}\n\n{found[3]}", text)
+
+
+def printed(command: str) -> str:
+    """What a command prints."""
+    words = shlex.split(command)
+    if words[:2] == ["python", "paper/summaries.py"]:
+        return summary(words[2])
+    result = CliRunner().invoke(app, words[1:], prog_name=words[0])
+    if words[0] != "evenhand" or result.exit_code:
+        raise ValueError(f"A part should begin with a command that works. Found {command!r}. {result.output}")
+    return result.stdout
+
+
+def figures() -> dict[Path, str]:
+    """The figures that reports alone can make."""
+    tables = [report for report in read_reports(REPORTS) if TableReport(report).setting == MAIN]
+    return {
+        PAPER / "table1" / "rate_distortion.svg": rate_distortion(tables),
+        PAPER / "figure5" / "mmvae.svg": parallel(read_reports(MULTIMODAL), "MMVAE"),
+    }
+
+
+def everything() -> dict[Path, str]:
+    """All pages and figures as they should be."""
+    pages = {path: filled(path.read_text(encoding="utf-8")) for path in sorted(PAPER.rglob("*.md"))}
+    return pages | figures()
+
+
+def outdated(path: Path, text: str) -> bool:
+    """Whether a file differs. Another version of matplotlib draws the same figure with another text."""
+    found = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if path.suffix == ".svg" and found and VERSION.findall(found) != VERSION.findall(text):
+        return False
+    return found != text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    os.chdir(PAPER.parent)  # the commands name folders from there
+    old = {path: text for path, text in everything().items() if outdated(path, text)}
+    for path, text in old.items():
+        print(f"{'out of date' if check else 'written'}: {path.relative_to(PAPER.parent)}")
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    if check and old:
+        sys.exit("To mend that: python paper/update.py")
+
+
+if __name__ == "__main__":
+    main()
