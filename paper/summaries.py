@@ -56,9 +56,9 @@ def gain(reports: Sequence[TableReport]) -> Table:
         ["", "vanilla", "at equal rate", "best KL weight", "impartial", "not restored", "rate, vanilla", "impartial"]
     ]
     notes = [
-        "Medians over seeds of test errors. At equal rate: vanilla over KL weights, at the rate of the impartial choice. "
-        "Best KL weight: the lowest error of vanilla at any of its KL weights. Not restored: the best f without norm "
-        "restoration."
+        "Medians over seeds of test errors. At equal rate: vanilla over KL weights, at the rate of the impartial "
+        "choice. Best KL weight: the lowest error of vanilla at any of its KL weights. Not restored: the best f "
+        "without norm restoration."
     ]
     return Table("What a KL weight gives, and what f gives", header, rows, notes, 1)
 
@@ -90,8 +90,8 @@ def gradients(reports: Sequence[TableReport]) -> Table:
         rows.append([DATA[report.data["name"]], *numbers, f"{' → '.join(neglected)} of {len(report.columns)}"])
     header = [["", "largest / smallest", "share of nominal gradients", "of columns", "gain, %", "neglected columns"]]
     notes = [
-        "Norms of the heads' gradients in vanilla training, seed 0, median over the checks. Gain: of the median error. "
-        "Neglected: no better than the mean or mode, vanilla → impartial."
+        "Norms of the heads' gradients in vanilla training, seed 0, median over the checks. Gain: of the median "
+        "error. Neglected: no better than the mean or mode, vanilla → impartial."
     ]
     return Table(f"Gradients of the heads, {MAIN}", header, rows, notes, 1)
 
@@ -108,8 +108,8 @@ def methods(reports: Sequence[TableReport]) -> Table:
     measures = ["lower", "significantly", "ratio", "worst ratio"]
     header = [["", "", *["restored"] * 4, *["not restored"] * 4], ["f", "chosen", *measures, *measures]]
     notes = [
-        f"Over {len(found)} data sets. Lower: how often the median error is below that of vanilla. Ratio: error by that "
-        "of vanilla, geometric mean. GN, GD, PG and MGDA stand for GradNorm, GradDrop, PCGrad and MGDA-UB."
+        f"Over {len(found)} data sets. Lower: how often the median error is below that of vanilla. Ratio: error by "
+        "that of vanilla, geometric mean. GN, GD, PG and MGDA stand for GradNorm, GradDrop, PCGrad and MGDA-UB."
     ]
     return Table(f"Every f, {MAIN}", header, rows, notes, 1)
 

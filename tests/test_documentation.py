@@ -62,6 +62,24 @@ def test_every_method_has_a_page():
         assert name in named + (ROOT / "docs" / "block.md").read_text() + (ROOT / "README.md").read_text(), name
 
 
+def test_the_guide_of_experiments_has_all_settings_with_their_defaults():
+    from evenhand.experiments import MultimodalExperiment, from_dict, to_dict
+    from evenhand.schema._toml import toml_value
+
+    text = (ROOT / "docs" / "experiments.md").read_text()
+    tables = text[text.index("**A table**") : text.index("## The directory of a run")].split("**Several modalities**")
+    table = to_dict(from_dict({"experiment": "table", "data": {"name": "hi"}}))
+    table["data"]["name"] = ""  # either this or a path has to be given
+    for rows, document in zip(tables, (table, to_dict(MultimodalExperiment())), strict=True):
+        said = dict(re.findall(r"^\| `(\w+\.\w+)` \| (.*?) \|", rows, re.MULTILINE))
+        expected = {
+            f"{s}.{k}": f"`{toml_value(x)}`" for s, o in document.items() if s != "experiment" for k, x in o.items()
+        }
+        if "runs.methods" in expected:
+            expected["runs.methods"] = f"the paper's {len(document['runs']['methods'])}"
+        assert said == expected
+
+
 EXAMPLES = {
     "heterogeneous_vae.py": ["--epochs", "1", "--figure", "FIGURE"],
     "impute.py": ["--epochs", "1", "--rows", "500"],

@@ -64,9 +64,29 @@ def test_overrides_and_methods_are_checked_before_training(table, go):
     wrong = go("compare", table, "training.epoch=3")
     assert wrong.exit_code == 2
     assert "Did you mean training.epochs?" in wrong.stderr
+    assert wrong.stdout == ""  # a mistake is not hidden below what was read from the file
     wrong = go("compare", table, "--methods", "imtlq")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("Error: --methods should be among sum, ")
+    assert "Did you mean 'imtlg'?" in wrong.stderr
+
+
+def test_what_is_no_schema_is_named(table, go):
+    wrong = go("compare", table, "--schema", table)
     assert wrong.exit_code == 2
-    assert wrong.stderr.startswith("Error: method should be")
+    assert wrong.stderr.startswith("Error: --schema should name a schema, as `schema -o` writes it. ")
+    assert str(table) in wrong.stderr
+
+
+def test_runs_have_to_be_written_somewhere(table, go, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    wrong = go("compare", table, "--steps", "1", "--out", "file/runs")
+    assert wrong.exit_code == 2
+    assert wrong.stderr == f"Error: --out should be a folder that can be written to. Found {tmp_path / 'file'}.\n"
+    monkeypatch.setattr("evenhand.cli._arguments.os.access", lambda path, mode: False)
+    wrong = go("compare", table, "--steps", "1", "--out", "runs/deep")
+    assert (wrong.exit_code, wrong.stderr.endswith(f"Found {tmp_path}.\n")) == (2, True)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_an_unknown_data_set_suggests_a_close_one(go, tmp_path):

@@ -84,6 +84,12 @@ def test_outputs_are_checked_before_training(table, go, monkeypatch):
         assert go(verb, table, "-o", "out.csv", "--kl-weight", "much").exit_code == 2
         assert go(verb, table, "-o", "out.csv", "--kl-weight", "-1").exit_code == 2
     assert "device should be" in go("impute", table, "-o", "out.csv", "--device", "abacus").stderr
+    assert "Rename it" in go("impute", table, "-o", "out.xlsx").stderr  # a table that is read would be saved as CSV
+    assert "--method should be among auto, sum" in go("impute", table, "-o", "out.csv", "--method", "imtlq").stderr
+    result = go("sample", table, "-o", "out.csv", "--given", "planet=x")
+    assert (result.exit_code, result.stdout) == (2, "")
+    monkeypatch.setattr("evenhand.cli._arguments.os.access", lambda path, mode: False)
+    assert "folder that can be written to" in go("impute", table, "-o", "out.csv").stderr
 
 
 def test_a_failure_leaves_the_old_output(table, go, monkeypatch):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
+import torch
 
 from evenhand.experiments._config import (
     Data,
@@ -29,13 +31,47 @@ COLUMNS = ["height", "income", "visits", "member", "region"]
 KINDS = ["real", "positive", "count", "binary", "categorical"]
 VARYING = ("seconds", "finished")  # of a report
 
-# what a killed run leaves, another process goes on with
+# A run that kills itself at a moment: when it calls a function, or when it has written half of a file.
 SCRIPT = """
-import sys, torch
-from evenhand.experiments import read_config, run
+import os, signal, sys
+import torch
+from evenhand.experiments import Folder, _tabular, read_config, run
+
+def die(*args, **kwargs):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def save_half(state, file):
+    if state["epoch"] > 40:
+        file.write_bytes(b"half")
+        die()
+    save(state, file)
+
+def write_half(self, name, content):
+    if name == moment:
+        (self.path / f"{name}.77.partial").write_bytes(b"half")
+        die()
+    return write(self, name, content)
+
 torch.set_num_threads(1)
-run(read_config(sys.argv[1]), sys.argv[2], device="cpu", save_seconds=0.0)
+config, root, moment = sys.argv[1:]
+save, write, Folder.write = torch.save, Folder.write, write_half
+if moment == "saving":
+    torch.save = save_half
+elif moment == "evaluation":
+    _tabular.log_likelihood = die
+run(read_config(config), root, device="cpu", save_seconds=0.0)
 """
+
+
+@pytest.fixture(autouse=True)
+def as_in_a_worker():
+    """One thread and single precision, as processes of their own have it."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float32)
+    yield
+    torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(threads)
 
 
 def make_frame(rows=ROWS, seed=0, missing=0.05):
@@ -83,28 +119,18 @@ def contents(folder):
     )
 
 
-def start_process(config, root):
-    """Run an experiment in a process of its own."""
-    root = Path(root)
-    root.mkdir(exist_ok=True)
-    (root / "given.toml").write_text(to_toml(config))
-    command = [sys.executable, "-c", SCRIPT, str(root / "given.toml"), str(root)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+def start_process(config, root, moment=""):
+    """Run an experiment in a process of its own, to a moment at which it kills itself, or to the end."""
+    given = Path(root) / "given.toml"
+    given.write_text(to_toml(config))
+    command = [sys.executable, "-c", SCRIPT, str(given), str(root), moment]
+    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, text=True)
 
 
-def finish(process):
-    """Wait for a process that should end well."""
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
-
-
-def kill(process):
-    """Kill a process that is still at work, without a warning."""
-    assert process.poll() is None, process.communicate()[1]
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL
+def killed(process):
+    """Wait for a process that was killed, or kills itself."""
+    _, errors = process.communicate(timeout=100)
+    assert process.returncode == -signal.SIGKILL, errors
 
 
 def wait_for(condition, seconds=60.0):

@@ -42,6 +42,23 @@ def test_a_pair_plot_of_columns_without_variation():
     ElementTree.fromstring(pair_plot(real, {"plain": same, "impartial": real[:2]}, schema, schema.names))
 
 
+def test_categories_of_a_pair_plot_have_names_while_there_are_few():
+    few, many = ("Austria", "Chile", "Iceland", "Japan"), tuple(f"city {i}" for i in range(9))
+    schema = Schema((Column("country", "categorical", few), Column("city", "categorical", many),
+                     Column("since", "real", unit="days")))  # fmt: skip
+    rows = np.random.default_rng(0).integers(0, 4, (50, 3)).astype(float)
+    root = ElementTree.fromstring(pair_plot(rows, {}, schema, schema.names))
+    said = [(t.text, t.get("transform") or "") for t in root.iter("{http://www.w3.org/2000/svg}text")]
+    turned = {name for name, transform in said if transform.endswith("rotate(-45)")}
+    assert turned == set(few)  # too wide to stand side by side
+    assert not any(name.startswith("city ") for name, _ in said if name)
+    assert "since (days)" in dict(said)
+    short = Schema((Column("country", "binary", ("no", "yes")), *schema.columns[1:]))
+    plain = pair_plot(rows.clip(0, 1), {}, short, short.names)
+    assert "rotate(-45)" not in plain
+    assert float(root.get("height")) > float(ElementTree.fromstring(plain).get("height"))
+
+
 def test_scales_have_round_ends_and_hold_all_values():
     for values in ([0.03, 0.71], [0.2, 0.22], [5.0, 5.0], [0.0, 0.0], [-3.0, 4.0], [], [math.nan, 1.0], [1e-9, 2e-9]):
         scale = scale_of(values, 0, 100)

@@ -101,6 +101,54 @@ def test_the_answer_has_the_numbers():
     assert "hidden from the model the mean error rises from 0.300 to 0.400" in text
     assert "3 of 3" in text
     assert "out of 6 choices of f" in text
+    plain["log_likelihood"], chosen["log_likelihood"] = [-20.0] * 3, [-22.5] * 3
+    text = Reader(page(report)).text
+    assert "The log-likelihood of a test row falls from −20.0 to −22.5 nats." in text  # noqa: RUF001
+
+
+def test_what_may_be_chance_is_said():
+    report = table_report(methods=["sum", "imtlg"])
+    plain, chosen = report["runs"][0], report["runs"][report["generated"]["runs"][1]]
+    plain["error"] = [0.5, 0.5, 0.5]
+    for error, words in (
+        ([0.4, 0.1, 0.6], "falls from 0.500 to 0.400 (−20 %)"),  # noqa: RUF001
+        ([0.4, 0.1, 0.6], "With 3 seeds this may be chance (p = 0.29)."),
+        ([0.4, 0.41, 0.4], "This is more than chance at the level of 0.1 (p = 0.0"),
+        ([0.6, 0.61, 0.6], "rises from 0.500 to 0.600"),
+        ([0.6, 0.61, 0.6], "This is more than chance at the level of 0.1 (p = 0.0"),
+    ):
+        chosen["error"] = error
+        assert words in Reader(page(report)).text
+    assert "nobody knows whether this is chance" in Reader(page(table_report(seeds=1))).text
+
+
+def test_a_gain_that_is_larger_at_the_same_rate_does_not_remain():
+    report = table_report(methods=["sum", "imtlg"])
+    chosen = report["runs"][report["generated"]["runs"][1]]
+    for run in report["runs"]:
+        run["rate"] = [5.0 / run["kl_weight"]] * 3
+        run["error"] = [0.3 if run["kl_weight"] == 1 else 0.5] * 3
+    chosen["error"], chosen["rate"] = [0.2] * 3, [20.0] * 3
+    text = Reader(page(report)).text
+    assert "an error of 0.500: impartial training is better by 0.300" in text
+    assert "remains" not in text
+
+
+def test_all_rows_are_accounted_for():
+    text = Reader(page(table_report())).text
+    assert "1,400 rows were trained on, 200 validated on and 400 tested on" in text
+
+
+def test_pairs_that_hardly_conflict_are_not_called_opposed():
+    report = table_report(columns=["one", "two"], kinds=["real"])
+    for label in ("plain", "impartial"):
+        report["conflicts"][label]["cosines"] = [[1.0, -0.01], [-0.01, 1.0]]
+        report["conflicts"][label]["shares"] = [[0.9, 0.1]] * len(report["conflicts"]["steps"])
+    text = Reader(page(report)).text
+    assert "0 of 1 pairs of columns pull against each other" in text
+    assert "most opposed" not in text
+    assert "one has the largest share of the gradient, 90 % on average over training, where" in text
+    assert "half of it" not in text  # one column with 90 % says it already
 
 
 def test_a_smaller_kl_weight_that_does_as_well_is_said():

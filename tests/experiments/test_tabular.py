@@ -76,7 +76,7 @@ def test_the_report_has_all_that_was_agreed_on(reports):
     assert "NaN" not in text
     assert "Infinity" not in text
     assert {
-        "format", "experiment", "name", "config", "command", "data", "schema", "seeds", "runs", "trivial", 
+        "format", "experiment", "name", "config", "command", "data", "schema", "seeds", "runs", "trivial",
         "conflicts", "generated", "seconds", "versions", "hardware", "finished",
     } == set(report)  # fmt: skip
     assert (report["format"], report["experiment"], report["name"]) == (1, "table", "people-vae-elbo")
@@ -364,6 +364,14 @@ def test_a_column_that_is_missing_in_all_test_rows(tmp_path):
         assert None not in [*r["hidden"], *r["elbo"], *r["log_likelihood"]]
     assert report["trivial"]["columns"][1] is None
     assert TableReport(report).best() == report["runs"][1]
+
+
+def test_training_that_falls_apart_is_reported(tmp_path):
+    path = write_csv(tmp_path / "people.csv")
+    config = tiny(path, "training.lr=1e30", "evaluation.generate=5")
+    report = run(config, tmp_path, device="cpu").report()
+    assert report["runs"][0]["validation"] == [None, None]
+    assert np.isfinite(report["runs"][0]["error"]).all()  # of what was there before it fell apart
 
 
 def test_columns_of_one_kind_alone(tmp_path):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ._console import BadArgumentError, arguments
-from ._names import DATASETS, closest, complete_data, complete_methods
+from ._names import DATASETS, METHODS, closest, complete_data, complete_methods
 
 if TYPE_CHECKING:
     from ..experiments._config import Data
@@ -108,16 +109,25 @@ def check_output(path: Path | None, what: str, *, suffix: str = "", table: bool 
         raise BadArgumentError(f"{what} should be a file. Found the folder {path}. Add the name of a file.")
     if not path.parent.is_dir():
         raise BadArgumentError(f"{what} should be in a folder that exists. Found none at {path.parent}.")
+    if not os.access(path.parent, os.W_OK):
+        raise BadArgumentError(f"{what} should be in a folder that can be written to. Found {path.parent}.")
+
+
+def check_out(path: Path) -> None:
+    """Refuse, before any work, a folder for runs that could not be made or written to."""
+    there = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise BadArgumentError(f"--out should be a folder that can be written to. Found {there}.")
 
 
 def check_method(name: str, what: str, *also: str) -> None:
     """Refuse a choice of f that has no such name; `also` are words that are known to the option."""
-    from ..estimators._candidates import _SINGLE, method_of
+    from ..estimators._candidates import method_of
 
     try:
         method_of(name)
     except ValueError as error:
-        known = (*also, *_SINGLE)
+        known = (*also, *METHODS)
         raise BadArgumentError(
             f"{what} should be among {', '.join(known)}, or a chain such as 'imtlg>>pcgrad'. Found {name!r}."
             f"{closest(name, known)}"

@@ -19,6 +19,7 @@ from ._arguments import (
     SchemaOption,
     check_device,
     check_method,
+    check_out,
     check_output,
     find_data,
     split,
@@ -109,6 +110,7 @@ def train(console: Console, config: Experiment, out: Path, *, force: bool, devic
     if folder.state == "done" and not force:
         console.say("\nThis was done before; --force starts over.")
         return folder
+    check_out(out)
     console.resumes = True
     with progress_bar(console.bars, config.training.epochs) as tick:
         folder = run(config, out, force=force, device=device, command=console.command, tick=tick)

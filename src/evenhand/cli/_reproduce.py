@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._arguments import Device, Force, Out, check_device, split
+from ._arguments import Device, Force, Out, check_device, check_out, split
 from ._bars import job_bars
 from ._console import BadArgumentError, Console, arguments, whole
 from ._names import (
@@ -106,6 +106,8 @@ def reproduce(
         return
     options: dict[str, Any] = {"executor": str(executor), "address": address, "workers": workers, "device": device}
     done = 0 if force else counts["done"]
+    if done < len(jobs):
+        check_out(out)
     console.resumes = True
     from ..experiments._execute import execute
 

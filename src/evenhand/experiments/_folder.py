@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from ..data import whole_file
 from ._config import Experiment, hash_of, read_config, to_toml
 
 try:
@@ -18,7 +19,7 @@ except ImportError:  # not a Unix: two commands on one directory are not kept ap
     fcntl = None  # type: ignore[assignment]
 
 State = Literal["done", "started", "not begun"]
-BEFORE = {"lock", "config.toml.partial"}  # what can be in a directory before its config is
+BEFORE = ("lock", "config.toml.*.partial")  # what can be in a directory before its config is
 
 
 class Folder:
@@ -44,10 +45,12 @@ class Folder:
         return "started" if (self.path / "config.toml").is_file() else "not begun"
 
     def begin(self) -> None:
-        """Make the directory and keep the config in it."""
+        """Make the directory and keep the config in it; for who holds the lock."""
         self._make()
         if not (self.path / "config.toml").is_file():
             self.write("config.toml", to_toml(self.config))
+        for left in self.path.glob("*.partial"):  # by a process that was killed while it wrote
+            left.unlink()
 
     def finish(self) -> None:
         """Say that everything is there."""
@@ -58,7 +61,7 @@ class Folder:
         """Delete all files of the run. What is not a run's directory is left alone."""
         if not self.path.is_dir():
             return
-        if self.state == "not begun" and {p.name for p in self.path.iterdir()} - BEFORE:
+        if self.state == "not begun" and not all(any(map(p.match, BEFORE)) for p in self.path.iterdir()):
             raise ValueError(
                 f"{self.path} should be the directory of a run. Found no config in it; delete it by hand."
             )
@@ -97,13 +100,9 @@ class Folder:
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Write a file whole or not at all: a reader sees the old one or the new one, never a part."""
-        path, partial = self.path / name, self.path / f"{name}.partial"
-        with partial.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-        return path
+        with whole_file(self.path / name) as partial:
+            partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        return self.path / name
 
     def write_json(self, name: str, document: Any) -> Path:
         """Write JSON; numbers that are not finite must be None."""

@@ -1,0 +1,111 @@
+"""The folder paper: its pages and figures follow from its reports."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenhand.experiments import from_dict, read_config, read_reports
+
+ROOT = Path(__file__).parent.parent
+PAPER = ROOT / "paper"
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+PAGES = sorted(PAPER.rglob("*.md"))
+CONFIGS = sorted(PAPER.rglob("*.toml"))
+
+
+@pytest.fixture(scope="module")
+def update():
+    """The script, as a module."""
+    sys.path.insert(0, str(PAPER))
+    try:
+        import update as module
+
+        yield module
+    finally:
+        sys.path.remove(str(PAPER))
+
+
+def test_pages_and_figures_are_up_to_date(update, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    old = [str(path) for path, text in update.everything().items() if update.outdated(path, text)]
+    assert not old, "python paper/update.py"
+
+
+def test_check_changes_nothing_and_fails(update, monkeypatch, capsys):
+    path = PAPER / "table6" / "README.md"
+    before = path.read_text()
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(update, "everything", lambda: {path: before + "more"})
+    monkeypatch.setattr(sys, "argv", ["update.py", "--check"])
+    with pytest.raises(SystemExit, match="python paper/update.py"):
+        update.main()
+    assert capsys.readouterr().out == "out of date: paper/table6/README.md\n"
+    assert path.read_text() == before
+    monkeypatch.setattr(update, "everything", lambda: {path: before})
+    update.main()
+
+
+def test_a_part_is_what_its_command_prints(update):
+    page = "above\n<!-- begin: python paper/summaries.py costs -->\nold\n<!-- end -->\nbelow\n"
+    made = update.filled(page)
+    assert made.startswith("above\n<!-- begin: python paper/summaries.py costs -->\n\n**Seconds of training")
+    assert made.endswith("\n\n<!-- end -->\nbelow\n")
+    assert "old" not in made
+    assert update.filled(made) == made
+
+
+def test_a_part_with_a_wrong_command_is_an_error(update):
+    with pytest.raises(ValueError, match="command that works. Found 'evenhand results table99'"):
+        update.filled("<!-- begin: evenhand results table99 -->\n<!-- end -->")
+
+
+def test_what_is_no_difference_between_figures(update, tmp_path):
+    path = tmp_path / "figure.svg"
+    path.write_text("<!-- Matplotlib v1.0 --> a 3.141592")
+    assert not update.outdated(path, "<!-- Matplotlib v2.0 --> b")
+    assert not update.outdated(path, "<!-- Matplotlib v1.0 --> a 3.141593")
+    assert update.outdated(path, "<!-- Matplotlib v1.0 --> a 3.151592")
+    assert update.outdated(path, "<!-- Matplotlib v1.0 --> b 3.141592")
+    assert update.outdated(tmp_path / "none.svg", "<!-- Matplotlib v1.0 --> a")
+
+
+@pytest.mark.parametrize("folder", sorted(PAPER.rglob("reports")), ids=lambda f: str(f.relative_to(PAPER)))
+def test_reports_load(folder):
+    files = sorted(folder.glob("*.json"))
+    for path, report in zip(files, read_reports(folder), strict=True):
+        assert path.stem == report["name"] == from_dict(report["config"]).name
+        assert json.loads(path.read_text())["command"]
+
+
+def test_configs_are_read_and_bear_their_names():
+    assert len(list((PAPER / "table1" / "configs").iterdir())) == 48
+    for path in CONFIGS:
+        config = read_config(path)
+        assert path.name == "digits.toml" or path.stem == config.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(PAPER)))
+def test_links_resolve(page):
+    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
+    for target in targets:
+        name, _, anchor = target.partition("#")
+        place = page.parent / name if name else page
+        assert place.exists(), target
+        assert not anchor or anchor in anchors(place), target
+
+
+def anchors(page):
+    """What headings of a page are called in links."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
+def test_every_table_and_figure_has_a_page_in_the_map():
+    text = (PAPER / "README.md").read_text()
+    for folder in (
+        path.parent.relative_to(PAPER) for path in PAGES if path.name == "README.md" and path.parent != PAPER
+    ):
+        assert f"]({folder})" in text
