@@ -25,7 +25,7 @@ def check_units(rows):
             assert (values == np.round(values)).all(), column.name
             assert values.min() >= (1 if column.name == "visits" else 0)
         elif column.kind == "positive":
-            assert (values > 0).all() or (values >= 0).all()
+            assert (values >= 0).all()
     assert np.isfinite(rows).all()
 
 

@@ -134,6 +134,13 @@ def test_a_gain_that_is_larger_at_the_same_rate_does_not_remain():
     assert "remains" not in text
 
 
+def test_more_rate_is_not_said_to_be_always_better():
+    assert (
+        "can reconstruct better, whatever its gradients do, and a smaller KL weight"
+        in Reader(page(table_report())).text
+    )
+
+
 def test_all_rows_are_accounted_for():
     text = Reader(page(table_report())).text
     assert "1,400 rows were trained on, 200 validated on and 400 tested on" in text

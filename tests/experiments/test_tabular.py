@@ -14,7 +14,7 @@ from evenhand.experiments._config import Runs
 from evenhand.experiments._results import TableReport, read_reports
 from evenhand.experiments._run import run
 from evenhand.experiments._splits import Splits, load
-from evenhand.experiments._tabular import Choice, choices, hidden_cells
+from evenhand.experiments._tabular import Choice, choices, generate_rows, hidden_cells
 from evenhand.schema import Schema
 
 from ._lab import COLUMNS, KINDS, ROWS, make_frame, tiny, write_csv
@@ -219,9 +219,14 @@ def test_generated_rows_are_kept_and_judged(reports, model):
     splits = Splits(load(folder.config.data), folder.config, "cpu")
     test = splits.truth[splits.parts[0][2]].numpy()
     np.testing.assert_array_equal(found["real"], test[:15])
+    saved = load_file(folder.path / "model.safetensors")
     for label, choice in (("plain", 0), ("impartial", chosen)):
         rows = found[label]
         assert rows.shape == (15, 5)
+        network = splits.network([0])
+        mine = {k: w[2 * choice : 2 * choice + 1] if len(w) == 8 else w for k, w in saved.items()}  # first of 2 seeds
+        network.load_state_dict(mine)
+        np.testing.assert_array_equal(rows, generate_rows(splits, network, 0, 15))
         assert np.isfinite(rows).all()
         assert (rows[:, 1] > 0).all()
         assert set(rows[:, 3]) <= {0, 1}

@@ -210,7 +210,7 @@ def test_broken_columns_may_not(case):
 
 
 def test_something_must_be_left():
-    with pytest.raises(ValueError, match="frame should have a column to model. Found 2 that are all to be ignored"):
+    with pytest.raises(ValueError, match="frame should have a column to model. Found 2, all of them ignored: a, b"):
         Schema.infer(pd.DataFrame({"a": [1, 1], "b": [None, None]}), unsupported="ignore")
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..experiments._table import Table
 
 Report = dict[str, Any]
+TABULAR, MULTIMODAL = Path("paper/table1/reports"), Path("paper/multimodal/reports")  # what a clone brings
 
 
 class Format(StrEnum):
@@ -228,11 +229,12 @@ def find_places(table: str, places: Sequence[Path] | None) -> list[Path]:
         if absent:
             raise BadArgumentError(f"--from should name reports or folders of them. Found nothing at {absent[0]}.")
         return list(places)
-    found = [place for place in (Path("runs"), Path("paper") / table / "reports") if place.exists()]
+    committed = MULTIMODAL.parent if table == "overhead" else MULTIMODAL if table in OF_MODALITIES else TABULAR
+    found = [place for place in (Path("runs"), committed) if place.exists()]
     if not found:
         raise FileNotFoundError(
-            f"There should be reports in runs or in paper/{table}/reports. Found neither folder here. Name one with "
-            f"--from, or run the experiments: evenhand reproduce {table}"
+            f"There should be reports in runs or in {committed}. Found neither folder here. Name one with --from, or "
+            f"run the experiments: evenhand reproduce {table}"
         )
     return found
 

@@ -72,16 +72,19 @@ def _panel(axis: Axes, report: TableReport) -> None:
     from matplotlib.ticker import LogLocator
 
     plain = _points(report, report.curve)
-    axis.plot(*plain.T, "o-", label="plain, KL weights")
+    axis.plot(*plain.T, "o-", color="C0", label="plain, KL weights")
     for run, point in zip(report.curve, plain, strict=True):
         axis.annotate(f"{run['kl_weight']:g}", point, (3, 4), textcoords="offset points", fontsize=7)
-    for restored, marker, label in ((True, "^", "impartial, each f"), (False, "x", "without norm restoration")):
+    for restored, marker, color, label in (
+        (True, "^", "C1", "impartial, each f"),
+        (False, "x", "C2", "without norm restoration"),
+    ):
         points = _points(report, report.impartial(restored=restored))
         if len(points):
-            axis.plot(*points.T, marker, alpha=0.7, label=label)
+            axis.plot(*points.T, marker, color=color, alpha=0.7, label=label)
     chosen = report.best()
     if chosen is not None:
-        axis.plot(*_points(report, [chosen]).T, "*", markersize=12, label="chosen by validation")
+        axis.plot(*_points(report, [chosen]).T, "*", color="C3", markersize=12, label="chosen by validation")
     axis.set(title=title_of(report), xlabel="rate, nats")
     axis.set_xlim(left=0)
     axis.set_yscale("log")

@@ -192,9 +192,9 @@ def _rate(read: TableReport, chosen: Run | None) -> dict[str, Any]:
     table = Table("rate and error", "Median over seeds.", heads, rows)
     beyond = " A triangle at the right edge has a rate beyond it." if ' beyond"' in charts["wide"] else ""
     said = Markup(
-        "A model that stores more nats per row in its latent variables reconstructs better, whatever its gradients "
-        "do, and a smaller KL weight buys nats. So plain training at several KL weights is the curve to beat: an "
-        "<i>f</i> below it gets more out of the same rate."
+        "A model that stores more nats per row in its latent variables can reconstruct better, whatever its "
+        "gradients do, and a smaller KL weight buys nats. So plain training at several KL weights is the curve to "
+        "beat: an <i>f</i> below it gets more out of the same rate."
     )
     unrestored = any(not run["restored"] for run in read.runs)
     return {"words": said, "table": table, "beyond": beyond, "unrestored": unrestored, **charts}
@@ -226,6 +226,7 @@ def _pairs(
     label = f"Pair plots of {', '.join(shown)}: real rows, and rows generated after {' and '.join(labels)} training."
     chart = pair_plot(samples["real"], {k: samples[k] for k in labels}, schema, shown, label=label, standalone=False)
     notes = ["Shown are the columns with the largest gain."] if len(order) > len(shown) else []
+    notes += _quality(report, labels)
     notes += ["Dates are days since 1 January 1970."] if any(schema[n].unit for n in shown) else []
     said = Markup("{} real rows of the test set, and as many that each model made up: {}, {}. {}").format(
         f"{len(np.asarray(samples['real'])):,}", Markup('<b class="real">real</b>'),
@@ -233,6 +234,18 @@ def _pairs(
         " ".join(notes),
     )  # fmt: skip
     return {"words": said, "chart": Markup(chart)}
+
+
+def _quality(report: Mapping[str, Any], labels: Sequence[str]) -> list[str]:
+    """How alike generated and real rows are, in a sentence."""
+    runs = zip(report["generated"]["labels"], report["generated"]["runs"], strict=True)
+    known = {label: (report["runs"][i].get("quality") or [None])[0] for label, i in runs}
+    said = [f"{known[label]:.3f} ({label})" for label in labels if known.get(label) is not None]
+    if not said:
+        return []
+    return [
+        f"The shapes of columns and of pairs of columns agree with the real ones to {' and '.join(said)}; 1 is best."
+    ]
 
 
 # The choice of f

@@ -62,7 +62,10 @@ def infer(
     if problems:
         raise ValueError(_complaint(problems))
     if not found:
-        raise ValueError(f"frame should have a column to model. Found {len(ignored)} that are all to be ignored.")
+        raise ValueError(
+            f"frame should have a column to model. Found {len(ignored)}, all of them ignored: {', '.join(ignored)}. "
+            "Name the kind of one in overrides."
+        )
     return Schema(tuple(found), ignored)
 
 
