@@ -6,6 +6,7 @@ from hypothesis import settings
 
 settings.register_profile("evenhand", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("evenhand")
+torch.set_num_threads(1)  # tensors are tiny here; threads would only wait for each other
 
 
 @pytest.fixture(autouse=True)

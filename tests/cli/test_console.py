@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from evenhand.cli._bars import Jobs
-from evenhand.cli._console import BadArgumentError, Console, clean, failures, table_lines, whole
+from evenhand.cli._console import BadArgumentError, Console, clean, failures, table_lines
 
 
 def test_lines_cannot_steer_a_terminal():
@@ -86,24 +86,6 @@ def test_warnings_are_one_line_each(capsys):
         with failures(Console(quiet=quiet)):
             warnings.warn("look\n  here", stacklevel=1)
         assert capsys.readouterr().err == expected
-
-
-def test_old_files_are_replaced_by_whole_ones_only(tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text("old")
-
-    def write_half():
-        with whole(path) as partial:
-            partial.write_text("ha")
-            raise ValueError("half")
-
-    with pytest.raises(ValueError, match="half"):
-        write_half()
-    assert path.read_text() == "old"
-    with whole(path) as partial:
-        partial.write_text("new")
-    assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
-    assert path.read_text() == "new"
 
 
 class _Folder:

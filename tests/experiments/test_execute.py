@@ -222,3 +222,8 @@ def test_on_ray_nothing_is_started_for_nothing(path, tmp_path, monkeypatch):
     monkeypatch.setattr(_execute, "_cluster", lambda *args: 1 / 0)
     (folder,) = execute([config], tmp_path, executor="ray")
     assert folder.state == "done"
+
+
+def test_a_cluster_has_workers_of_its_own(path, tmp_path):
+    with pytest.raises(ValueError, match="workers should be left out where address names a cluster. Found 2"):
+        execute(jobs(path), tmp_path, executor="ray", address="127.0.0.1:6379", workers=2)

@@ -24,7 +24,7 @@ from ._arguments import (
     find_data,
     split,
 )
-from ._console import Console, arguments, whole
+from ._console import Console, arguments
 from ._report_words import compared, show_compared, show_rules
 
 if TYPE_CHECKING:
@@ -122,8 +122,7 @@ def write_page(console: Console, folders: list[Path], path: Path, show: bool) ->
     """Write the page of runs, and say where."""
     from ..experiments._page import write_page
 
-    with whole(path) as partial:
-        write_page(folders, partial)
+    write_page(folders, path)
     console.say()
     console.say(f"Page: {path}")
     if show:

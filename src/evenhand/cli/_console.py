@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import typer
@@ -170,17 +169,6 @@ def arguments() -> Iterator[None]:
         yield
     except (ValueError, FileNotFoundError) as error:
         raise BadArgumentError(str(error)) from error
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Where to write a file that takes the place of another only when it is complete."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _words(error: BaseException) -> str:

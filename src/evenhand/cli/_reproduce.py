@@ -12,7 +12,7 @@ import typer
 
 from ._arguments import Device, Force, Out, check_device, check_out, split
 from ._bars import job_bars
-from ._console import BadArgumentError, Console, arguments, whole
+from ._console import BadArgumentError, Console, arguments
 from ._names import (
     DATASETS,
     EXPERTS,
@@ -170,12 +170,13 @@ def _list(console: Console, folders: Sequence[Folder], counts: Counter[str]) -> 
 
 
 def _write_configs(console: Console, jobs: Sequence[Experiment], folder: Path) -> None:
+    from ..data import whole_file
     from ..experiments._config import to_toml
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{job.name}.toml" for job in jobs]
     for job, path in zip(jobs, paths, strict=True):
-        with whole(path) as partial:
+        with whole_file(path) as partial:
             partial.write_text(to_toml(job), encoding="utf-8")
     console.say(f"{len(jobs)} configs written to {folder}; run one with: evenhand run {paths[0]}")
     console.result({"configs": [str(path) for path in paths]})

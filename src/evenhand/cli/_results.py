@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._arguments import check_output
-from ._console import BadArgumentError, Console, whole
+from ._console import BadArgumentError, Console
 from ._names import FIGURES, OF_MODALITIES, RESULTS, closest, complete_results
 
 if TYPE_CHECKING:
@@ -100,7 +100,9 @@ def show(
     made = make_table(result)
     text = _written(made, Format.json if console.json else form)
     if output is not None:
-        with whole(output) as partial_file:
+        from ..data import whole_file
+
+        with whole_file(output) as partial_file:
             partial_file.write_text(text, encoding="utf-8")
         console.say(f"Written: {output}")
         more["written"] = str(output)
@@ -166,12 +168,14 @@ def _data_of(reports: Iterable[Report]) -> str:
 
 
 def _show_figure(console: Console, result: Result, output: Path | None, more: Mapping[str, Any]) -> None:
+    from ..data import whole_file
+
     path = output or Path(f"{result.name}.svg")
     figures = make_figures(result)
     written = []
     for label, svg in figures.items():
         target = path if len(figures) == 1 else path.with_name(f"{path.stem}-{label}{path.suffix}")
-        with whole(target) as partial_file:
+        with whole_file(target) as partial_file:
             partial_file.write_text(svg, encoding="utf-8")
         written.append(str(target))
         console.say(f"Figure: {target}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._arguments import check_output
-from ._console import BadArgumentError, Console, arguments, whole
+from ._console import BadArgumentError, Console, arguments
 from ._fitted import load_frame
 from ._names import KINDS, closest, complete_data
 from ._report_words import describe_schema, show_rules
@@ -56,7 +56,9 @@ def schema(
     found, conversions = _edited(data, changes)
     show_rules(console, found, conversions)
     if output is not None:
-        with whole(output) as partial:
+        from ..data import whole_file
+
+        with whole_file(output) as partial:
             found.save(partial)
         console.say()
         console.say(f"Written: {output}")

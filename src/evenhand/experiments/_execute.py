@@ -55,6 +55,10 @@ def execute(
         workers: Processes of a Ray that is started here; as many as there are processors if None.
         options: Passed on to `run`.
     """
+    if address is not None and workers is not None:
+        raise ValueError(
+            f"workers should be left out where address names a cluster. Found {workers} and {address!r}."
+        )
     configs = [resolve(config) for config in configs]
     folders = [Folder(root, config) for config in configs]
     if len({folder.path for folder in folders}) < len(folders):

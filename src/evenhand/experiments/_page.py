@@ -14,6 +14,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import ArrayLike
 
+from ..data import whole_file
 from ._page_multimodal import multimodal_context
 from ._page_table import table_context
 from ._pairplot import chart_css
@@ -43,7 +44,8 @@ def write_page(folders: str | Path | Sequence[str | Path], path: str | Path) -> 
     written = Path(path)
     written.parent.mkdir(parents=True, exist_ok=True)
     text = page(reports[0] if len(reports) == 1 else reports, samples, images=images)
-    written.write_text(text, encoding="utf-8", newline="\n")
+    with whole_file(written) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")
     return written
 
 

@@ -38,7 +38,7 @@ from ._splits import Source, Splits, load
 
 READ_ROWS = 512  # of the validation rows, on which gradients are looked at
 MIXTURE_ROWS = 5_000  # that the latent mixture is fitted to
-SAVE_SECONDS = 30.0  # between checkpoints
+SAVE_SECONDS = 10.0  # between checkpoints
 
 
 @dataclass(frozen=True)
