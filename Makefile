@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check benchmarks clean
+.PHONY: demo test check paper benchmarks clean
 
 demo: $(VENV)/demo.done   ## compare plain and impartial training on real data, print the table, write the page
 	$(BIN)/evenhand compare hi --seeds 2 --page demo.html
@@ -17,6 +17,9 @@ check: $(VENV)/check.done $(VENV)/test.done   ## lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+paper: $(VENV)/demo.done   ## the paper's tables and figures from the committed reports
+	$(BIN)/python paper/update.py
 
 benchmarks: $(VENV)/test.done   ## the ratios that the documentation quotes
 	$(BIN)/python benchmarks/block_overhead.py
