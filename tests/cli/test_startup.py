@@ -102,7 +102,8 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path, table):
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
+    # where the signal meets a piece of code that is made at run time, Python ends by the signal; shells call both 130
+    assert process.returncode in (130, -signal.SIGINT), said
     assert said.startswith("Interrupted. To go on from there: evenhand compare ")
     assert "Traceback" not in said
 

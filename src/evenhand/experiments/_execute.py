@@ -51,8 +51,8 @@ def execute(
         force: Whether to start over those that are done.
         begin: Called when a job begins, or is handed to the cluster.
         finish: Called with the directory of a job that is done.
-        address: Of a Ray cluster; a local one is started if None, unless one is known to the environment.
-        workers: Processes of a Ray that is started here; as many as there are processors if None.
+        address: Of a Ray cluster. If None, one that is known on this machine is used, or else one is started.
+        workers: Start a Ray here with so many processes, whatever else is known.
         options: Passed on to `run`.
     """
     if address is not None and workers is not None:
@@ -153,7 +153,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
     ours = not ray.is_initialized()
     if ours:
         ray.init(
-            address=address,
+            address="local" if address is None and workers is not None else address,
             num_cpus=workers,
             include_dashboard=False,
             log_to_driver=False,
