@@ -1,10 +1,14 @@
 """`compare`, `diagnose` and what they say."""
 
 import json
+import math
+from pathlib import Path
 
 import pytest
 
+from evenhand.cli._console import Console
 from evenhand.cli._diagnose import conflicts
+from evenhand.cli._report_words import compared, show_compared
 from evenhand.experiments._results import TableReport
 
 from ..experiments._reports import table_report
@@ -48,9 +52,30 @@ def test_the_page_is_written_and_the_run_is_not_done_again(runs, go):
     assert {c["column"] for c in document["columns"]} == {MARKUP, STEERING, "region"}
     gains = [c["gain"] for c in document["columns"]]
     assert gains == sorted(gains, reverse=True)
-    assert {"error", "rate", "error_at_the_same_rate"} <= set(document["plain"])
+    assert {"error", "rate", "error_at_the_same_rate", "beyond_the_curve"} <= set(document["plain"])
     report = json.loads((run / "report.json").read_text())
     assert report["command"].startswith("evenhand compare ")
+
+
+def test_what_is_not_known_at_the_same_rate_is_null():
+    found = compared(TableReport(table_report(kl_weights=(1.0,))))
+    assert math.isnan(found["plain"]["error_at_the_same_rate"])
+    assert found["plain"]["beyond_the_curve"] is None
+    assert "plain training would do at that rate is not known" in found["summary"][1]
+    report = table_report()
+    for rate, beyond in ((99.0, True), (3.0, False)):
+        for run in report["runs"]:
+            run["rate"] = [2.0 / run["kl_weight"] if run["method"] == "sum" else rate] * 3
+        assert compared(TableReport(report))["plain"]["beyond_the_curve"] is beyond
+
+
+def test_neglect_says_what_it_is_measured_by(capsys):
+    report = table_report()
+    report["trivial"]["columns"] = [0.0] * 6
+    show_compared(Console(), compared(TableReport(report)))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "After plain training no better than their mean or mode (of the first seed): 'age'" in said
+    assert "Medians over seeds; trivial: guessing the mean or the mode, first seed" in said
 
 
 def test_quiet_prints_nothing(runs, go):
@@ -102,10 +127,14 @@ def test_an_unknown_data_set_suggests_a_close_one(go, tmp_path):
 
 def test_bad_data_fail_without_a_traceback(go, tmp_path):
     (tmp_path / "few.csv").write_text("a,b\n1,2\n3,4\n")
-    result = go("compare", "few.csv")
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: data should have at least 20 rows")
-    assert "Traceback" not in result.stderr
+    (tmp_path / "broken.csv").write_text("a,b\n1,2,3\n")
+    for verb in ("compare", "diagnose"):
+        result = go(verb, "few.csv")
+        assert result.exit_code == 1
+        assert result.stderr.startswith("Error: data should have at least 20 rows")
+        assert "Traceback" not in result.stderr
+        assert go(verb, "broken.csv").exit_code == 1
+        assert go(verb, "absent.csv").exit_code == 2
 
 
 def test_a_schema_is_used(table, go, tmp_path):
@@ -148,3 +177,10 @@ def test_the_advice_follows_from_shares_and_cosines():
     both = advice(starved, against)
     assert both["method"] == "imtlg>>pcgrad"
     assert both["pairs"] == [{"cosine": -0.5, "columns": [*report["data"]["columns"][:2]]}]
+
+
+def test_steps_are_those_of_the_rows_that_are_taken(go, table):
+    done = go("compare", table, "--steps", "4", "--seeds", "1", "--methods", "imtlg", "--json", "data.rows=30")
+    report = json.loads((Path(json.loads(done.stdout)["folder"]) / "report.json").read_text())
+    assert report["data"]["rows"] == 30
+    assert report["config"]["training"]["epochs"] == 4  # one batch each

@@ -182,6 +182,31 @@ def test_every_table_has_its_jobs():
         assert _reproduce.find_jobs(table, None, None, 1, True, True)
 
 
+def test_some_results_need_few_jobs():
+    def names(table, *chosen, quick=False):
+        return [job.name for job in _reproduce.find_jobs(table, *chosen, None, quick, True)]
+
+    assert (
+        names("figure4", None, None) == names("figure4", None, None, quick=True) == ["hi-vae-elbo", "labour-vae-elbo"]
+    )
+    assert len(names("table6", None, None)) == 12
+    assert {name.partition("-")[2] for name in names("table6", None, None)} == {"vae-elbo"}
+    assert names("table6", "hi", "hivae") == ["hi-hivae-elbo"]
+    full = _reproduce.find_jobs("table1", "hi", "vae-elbo", None, False, True)
+    assert _reproduce.find_jobs("figure4", "hi", None, None, False, True) == full  # what is done counts
+    (wine,) = _reproduce.find_jobs("figure4", "wine", None, None, False, True)
+    assert wine.evaluation.generate == 1000  # or there would be nothing to draw
+
+
+@pytest.mark.parametrize(("quick", "seeds", "n"), [(True, None, 2), (True, 5, 5), (False, None, 5), (False, 3, 3)])
+def test_so_many_seeds_as_are_asked_for(quick, seeds, n):
+    jobs = _reproduce.find_jobs("table4", None, "mvae", seeds, quick, True)
+    assert [job.training.seed for job in jobs[:n]] == [*range(n)]
+    assert len({job.name for job in jobs}) == len(jobs)
+    assert len(jobs) % n == 0
+    assert {job.training.seed for job in jobs} == {*range(n)}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -192,6 +217,9 @@ def test_every_table_has_its_jobs():
         (["table4", "--datasets", "hi"], "--datasets should be left out"),
         (["table1", "--executor", "slurm"], "slurm"),
         (["table1", "--seeds", "0"], "--seeds"),
+        (["table4", "--no-controls"], "--no-controls should be left out for table4"),
+        (["table1", "--workers", "2"], "--workers should stand with --executor ray"),
+        (["table1", "--address", "auto", "--list"], "--address should stand with --executor ray"),
     ],
 )
 def test_wrong_jobs_are_refused(go, options, words):
@@ -241,6 +269,24 @@ def test_of_several_reports_the_longest_training_is_shown(go):
     alone = go("results", "table1", "--json", "--from", "paper/table1/reports")
     assert alone.stderr == ""
     assert alone.stdout == result.stdout
+
+
+def test_a_file_called_like_a_data_set_is_another_table(go):
+    own = paper_report(epochs=1000, seed=1)
+    own["data"]["name"] = "hi.csv"
+    finished("runs", own, "own")
+    finished("runs", paper_report(epochs=5, seed=2), "public")
+    result = go("results", "table1", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == go("results", "table1", "--json", "--from", "runs/public").stdout
+    rows = json.loads(go("results", "equal-rate", "--json").stdout)["rows"]
+    assert len(rows) == 2
+
+
+def test_places_are_named_as_they_are(go):
+    words = " ".join(go("results", "--help").stdout.split())
+    assert "paper/table1/reports or paper/multimodal/reports" in words
+    assert "TABLE/reports" not in words
 
 
 def test_a_comparison_is_no_result_of_the_paper(go):

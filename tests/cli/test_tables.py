@@ -1,14 +1,17 @@
 """`impute`, `sample` and `schema`."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from evenhand.cli._console import BadArgumentError
+from evenhand.cli._given import parse_given
 from evenhand.cli._impute import numbered
-from evenhand.cli._sample import parse_given
+from evenhand.data import forms_of, write_file
 from evenhand.schema import Column, Schema
 
 from .conftest import MARKUP, ROWS, STEERING, make_frame
@@ -143,15 +146,149 @@ def test_sample_learns_a_file(table, go):
     assert len(pd.read_csv("new.csv")) == 3
 
 
-def test_given_values_have_the_type_of_their_column():
-    schema = Schema((Column("a", "real"), Column("a=b", "binary", (1, 2)), Column("day", "real", unit="days")))
-    found = parse_given(["a=1.5", "a=b=2", "day=2020-01-31"], schema)
-    assert found["a"] == 1.5
-    assert found["a=b"] == 2
-    assert str(found["day"]) == "2020-01-31"
-    for wrong in ("a=x", "a=b=3", "day=soon", "b=1", "a"):
-        with pytest.raises(BadArgumentError, match="--given"):
-            parse_given([wrong], schema)
+GIVEN = pd.DataFrame(
+    {
+        "a": [1.5, 2.5],
+        "a=b": [1, 2],
+        "day": pd.to_datetime(["2020-01-31", "2021-01-31"]),
+        "zoned": pd.to_datetime(["2020-01-31T01:00Z", "2021-01-31T02:00Z"]),
+        "span": pd.to_timedelta([1, 2.5], unit="D"),
+        "n": [3, 4],
+        "size": [1.5, 2.0],
+        "flag": [True, False],
+        "level": [True, False],
+    }
+)
+OF_GIVEN = Schema(
+    (
+        Column("a", "real"),
+        Column("a=b", "binary", (1, 2)),
+        Column("day", "real", unit="days"),
+        Column("zoned", "real", unit="days"),
+        Column("span", "real", unit="days"),
+        Column("n", "count"),
+        Column("size", "positive"),
+        Column("flag", "binary", (False, True)),
+        Column("level", "real"),
+    )
+)
+FORMS = forms_of(GIVEN, OF_GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a=-1.5", -1.5),
+        ("a=b=2", 2),
+        ("day=2020-01-31", datetime(2020, 1, 31)),
+        ("day=2020-01-31 12:30", datetime(2020, 1, 31, 12, 30)),
+        ("zoned=2020-01-31T02:00+02:00", datetime(2020, 1, 31, tzinfo=UTC)),
+        ("span=3", timedelta(days=3)),
+        ("span=0.5", timedelta(hours=12)),
+        ("span=3 days", timedelta(days=3)),
+        ("span=-36 hours", timedelta(days=-1.5)),
+        ("n=0", 0.0),
+        ("flag=true", True),
+        ("flag=FALSE", False),
+        ("flag=True", True),
+        ("level=false", 0.0),
+        ("level=0.5", 0.5),
+    ],
+)
+def test_given_values_have_the_type_of_their_column(text, value):
+    (found,) = parse_given([text], OF_GIVEN, FORMS).values()
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a=x", "--given a should be a number. Found 'x'."),
+        ("a=nan", "--given a should be a number. Found 'nan'."),
+        ("a=-inf", "--given a should be a number. Found '-inf'."),
+        ("a=b=3", "--given a=b should be one of 1, 2. Found '3'."),
+        ("day=3", "--given day should be a date such as 2020-01-31. Found '3'."),
+        ("day=NaT", "--given day should be a date"),
+        ("day=", "--given day should be a date"),
+        ("day=9999-01-01", "--given day should be a time that its column can hold"),
+        ("span=soon", "--given span should be a duration such as '3 days', or a number of days. Found 'soon'."),
+        ("span=nan", "--given span should be a duration"),
+        ("span=NaT", "--given span should be a duration"),
+        ("span=inf", "--given span should be a duration"),
+        ("span=1e300", "--given span should be a duration"),
+        ("n=1.5", "--given n should fit its column. Found 1.5: column 'n' cannot be a count"),
+        ("size=0", "--given size should be positive"),
+        ("flag=yes", "--given flag should be one of False, True. Found 'yes'."),
+        ("level=yes", "--given level should be true, false or a number. Found 'yes'."),
+        ("b=1", "--given should be COLUMN=VALUE"),
+        ("a", "--given should be COLUMN=VALUE"),
+    ],
+)
+def test_wrong_values_are_not_given(text, words):
+    with pytest.raises(BadArgumentError) as error:
+        parse_given([text], OF_GIVEN, FORMS)
+    assert str(error.value).startswith(words)
+
+
+def test_a_column_is_given_once():
+    with pytest.raises(BadArgumentError, match="Found 'a' twice"):
+        parse_given(["a=1", "a=b=1", "a=2"], OF_GIVEN, FORMS)
+
+
+def test_durations_are_given_in_days(go):
+    rng = np.random.default_rng(0)
+    days = rng.integers(1, 30, ROWS)
+    frame = pd.DataFrame({"span": pd.to_timedelta(days, unit="D"), "x": days + rng.normal(size=ROWS)})
+    write_file(frame, "spans.parquet")
+    result = go("sample", "spans.parquet", "-n", 3, "-o", "new.parquet", "--given", "span=3 days", *FAST)
+    assert result.exit_code == 0, result.stderr
+    assert pd.read_parquet("new.parquet")["span"].tolist() == [pd.Timedelta(days=3)] * 3
+
+
+def test_a_model_that_is_absent_is_called_as_it_was_typed(table, go):
+    result = go("sample", "no.safetensors", "-o", "new.csv")
+    words = "should be a file that --save-model wrote. Found nothing at no.safetensors."
+    assert (result.exit_code, result.stderr) == (2, f"Error: MODEL {words}\n")
+    result = go("impute", table, "-o", "new.csv", "--model", "no.safetensors")
+    assert (result.exit_code, result.stderr) == (2, f"Error: --model {words}\n")
+
+
+def test_names_of_columns_that_are_numbers(go):
+    frame = make_frame().drop(columns="constant")
+    frame.set_axis(range(3), axis=1).to_parquet("numbers.parquet")
+    result = go("impute", "numbers.parquet", "-o", "filled.parquet", *FAST)
+    assert result.exit_code == 0, result.stderr
+    assert f"{int(frame.isna().sum().sum())} holes filled." in result.stdout
+    assert list(pd.read_parquet("filled.parquet").columns) == ["0", "1", "2"]
+
+
+def test_replaced_categories_are_counted(model, go):
+    saved, _, _ = model
+    frame = make_frame()
+    frame.loc[:2, "region"] = "east"
+    holes = int(frame.isna().sum().sum())
+    frame.to_csv("new.csv", index=False)
+    result = go("impute", "new.csv", "-o", "filled.csv", "--model", saved)
+    assert f"{holes} holes filled.\n3 cells of categories that the model never saw replaced.\n" in result.stdout
+    assert "'east'" in result.stderr
+    frame["region"] = frame["region"].astype("category")
+    frame.to_parquet("new.parquet")
+    document = json.loads(go("impute", "new.parquet", "-o", "f.parquet", "--model", saved, "--json").stdout)
+    assert (document["filled"], document["replaced"]) == (holes, 3)
+    assert "east" not in pd.read_parquet("f.parquet")["region"].tolist()
+
+
+def test_advice_can_be_typed(go):
+    Path("same.csv").write_text("a,b\n1,x\n1,x\n1,x\n")
+    for verb in (["schema"], ["impute", "-o", "out.csv"]):
+        result = go(*verb, "same.csv")
+        assert result.exit_code == 1
+        assert result.stderr.endswith("a, b. Name the kind of one: evenhand schema DATA --set column=kind\n")
+    Schema((Column("a", "real"),)).save("schema.toml")
+    result = go("schema", "schema.toml", "--set", "a=categorical")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("Begin with the table: evenhand schema DATA --set column=kind\n")
 
 
 def test_draws_are_numbered_before_the_ending():

@@ -1,4 +1,5 @@
 import bz2
+import csv
 import gzip
 import lzma
 import sys
@@ -431,7 +432,7 @@ def test_parquet_from_elsewhere(tmp_path):
     assert table.frame["d"].tolist()[0] == 1.5
     assert table.frame["t"].tolist() == ["NA", " x"]  # meant as it is
     assert table.conversions == [
-        "Column 'n' was made text: its whole numbers are beyond 2**53, as ids are.",
+        "Column 'n' was made text: its whole numbers reach 2**53, as those of ids do.",
         "Column 'd' was made floating point: it held decimals.",
     ]
     frame[["t"]].set_index(pd.Index([3, 4], name="year")).to_parquet(path)
@@ -443,6 +444,50 @@ def test_parquet_from_elsewhere(tmp_path):
     assert table.frame.to_dict("list") == {"t": ["NA", " x"]}
     assert table.frame.index.tolist() == [0, 1]
     assert table.conversions == ["The index of the rows, which has no name of its own, was left out."]
+
+
+@pytest.mark.parametrize(
+    ("cells", "dtype", "text"),
+    [
+        ([1, 999], "uint64", False),
+        ([1, 2**53 - 1], "uint64", False),
+        ([0, 2**64 - 1], "uint64", True),
+        ([-128, 127], "int8", False),
+        ([-(2**63), 0], "int64", True),
+        ([-(2**53), 0], "int64", True),
+        ([1 - 2**53, 2**53 - 1], "int64", False),
+        ([2**53, None], "Int64", True),
+        ([None, None], "Int64", False),
+        ([None, 3], "UInt64", False),
+    ],
+)
+def test_whole_numbers_of_all_types(tmp_path, cells, dtype, text):
+    written = pd.DataFrame({"n": pd.Series(cells, dtype=dtype), "t": "a"})
+    written.to_parquet(tmp_path / "t.parquet")
+    table = read_file(tmp_path / "t.parquet")
+    assert bool(table.conversions) == text
+    if not text:
+        pd.testing.assert_frame_equal(table.frame, written)
+    else:
+        assert table.frame["n"].dropna().tolist() == [str(c) for c in cells if c is not None]
+
+
+def test_names_that_are_numbers(tmp_path):
+    frame = pd.DataFrame({0: [2**60, 1], 1: ["a", "b"]}, index=pd.Index([3, 4], name="2"))
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = read_file(tmp_path / "t.parquet")
+    assert table.frame.to_dict("list") == {"2": [3, 4], "0": [str(2**60), "1"], "1": ["a", "b"]}
+    assert table.conversions[0] == "The index of the rows was made a column ('2')."
+
+
+def test_long_cells(tmp_path):
+    limit, long = csv.field_size_limit(), "x" * 200_000
+    frame, notes = read(tmp_path, f'a,b\n{long},1\n"{long}",2\n')
+    assert frame.to_dict("list") == {"a": [long, long], "b": [1, 2]}
+    assert notes == []
+    with pytest.raises(ValueError, match="line 2"):
+        read(tmp_path, f'a,b\n"{long},1\n')
+    assert csv.field_size_limit() == limit
 
 
 def test_writing_is_all_or_nothing(tmp_path, monkeypatch):

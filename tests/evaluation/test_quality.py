@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from evenhand.evaluation import quality
-from evenhand.evaluation._similarity import correlation, cramers_v, kolmogorov_smirnov
+from evenhand.evaluation._similarity import bin_edges, correlation, cramers_v, cut, kolmogorov_smirnov
 from evenhand.schema import Column, Schema
 
 from ._tables import SCHEMA, table
@@ -166,3 +166,41 @@ def test_kolmogorov_smirnov_of_nothing():
 def test_mistakes_are_named(real, synthetic, message):
     with pytest.raises(ValueError, match=message):
         quality(real, synthetic, SCHEMA)
+
+
+UNIT = np.linspace(0, 1, 50)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.full(50, 1e20),
+        np.full(50, 1e300),
+        1e20 + 16384 * np.arange(50) % 3,
+        1e16 + 2 * (np.arange(50) % 4),
+        1e15 + np.arange(50) % 4,
+        1e9 + 1e-6 * UNIT,
+        1.7e308 * np.linspace(-1, 1, 50),
+        5e-324 * (np.arange(50) % 3),
+    ],
+)
+@pytest.mark.parametrize("common_bins", [False, True])
+def test_numbers_that_are_large_or_close(numbers, common_bins):
+    schema = Schema((Column("x", "real"), Column("y", "real"), Column("c", "binary", ("a", "b"))))
+    real = np.stack([numbers, UNIT, np.arange(50) % 2], -1)
+    for strong in (False, True):
+        result = quality(real, real, schema, common_bins=common_bins, strong_pairs=strong)
+        assert result.score == pytest.approx(1)
+        assert np.isfinite(
+            quality(real, real[::3], schema, common_bins=common_bins, strong_pairs=strong).shapes
+        ).all()
+    edges = bin_edges(numbers)
+    assert np.isfinite(edges).all()
+    assert (np.diff(edges) > 0).all()
+    assert cut(numbers, edges).min() >= 1
+
+
+@pytest.mark.parametrize("numbers", [UNIT, -7 * UNIT**3, 1e300 * UNIT, np.full(5, 3.0), np.full(5, np.nan)])
+def test_bins_are_those_of_numpy(numbers):
+    expected = np.histogram_bin_edges(numbers[~np.isnan(numbers)], 10)
+    np.testing.assert_array_equal(bin_edges(numbers), expected)

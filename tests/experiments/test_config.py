@@ -377,3 +377,14 @@ def test_files_that_are_not_there_are_refused(files, tmp_path, which):
 def test_public_data_have_nothing_to_resolve():
     for config in (TableExperiment(Data("hi")), MULTIMODAL):
         assert resolve(config) == config
+
+
+def test_where_a_file_lies_does_not_matter(tmp_path):
+    configs = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "d.csv").write_text("x,y\n1,2\n")
+        configs.append(resolve(TableExperiment(Data(path=str(tmp_path / folder / "d.csv")))))
+    assert hash_of(configs[0]) == hash_of(configs[1])
+    (tmp_path / "b" / "d.csv").write_text("x,y\n1,3\n")
+    assert hash_of(configs[0]) != hash_of(resolve(TableExperiment(Data(path=str(tmp_path / "b" / "d.csv")))))

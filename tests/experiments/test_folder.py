@@ -256,3 +256,12 @@ def test_what_is_no_run_is_not_opened(tmp_path):
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(FileNotFoundError, match="path should be the directory of a run"):
             open_folder(path)
+
+
+def test_force_leaves_the_files_of_others(folder, tmp_path):
+    finished(folder)
+    (folder.path / "notes.txt").write_text("mine")
+    (folder.path / "elsewhere").symlink_to(tmp_path)
+    folder.clear()
+    assert {p.name for p in folder.path.iterdir()} == {"config.toml", "notes.txt", "elsewhere"}
+    assert folder.state == "started"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from evenhand.experiments._page import page, write_page
+from evenhand.experiments._results import TableReport
 
 from ._reports import multimodal_report, samples, table_report
 
@@ -112,14 +114,105 @@ def test_what_may_be_chance_is_said():
     plain["error"] = [0.5, 0.5, 0.5]
     for error, words in (
         ([0.4, 0.1, 0.6], "falls from 0.500 to 0.400 (−20 %)"),  # noqa: RUF001
-        ([0.4, 0.1, 0.6], "With 3 seeds this may be chance (p = 0.29)."),
-        ([0.4, 0.41, 0.4], "This is more than chance at the level of 0.1 (p = 0.0"),
+        ([0.4, 0.1, 0.6], "With 3 seeds this may be chance (two-sided p = 0.57)."),
+        ([0.4, 0.41, 0.4], "This is more than chance at the level of 0.1 (two-sided p = 0.0"),
         ([0.6, 0.61, 0.6], "rises from 0.500 to 0.600"),
-        ([0.6, 0.61, 0.6], "This is more than chance at the level of 0.1 (p = 0.0"),
+        ([0.6, 0.61, 0.6], "This is more than chance at the level of 0.1 (two-sided p = 0.0"),
     ):
         chosen["error"] = error
         assert words in Reader(page(report)).text
     assert "nobody knows whether this is chance" in Reader(page(table_report(seeds=1))).text
+
+
+def test_both_tails_together_have_the_level_of_chance():
+    report = table_report(methods=["sum", "imtlg"])
+    plain, chosen = report["runs"][0], report["runs"][report["generated"]["runs"][1]]
+    for error in ([0.42, 0.45, 0.48], [0.58, 0.55, 0.52]):  # better or worse with a one-sided p between 0.05 and 0.1
+        plain["error"], chosen["error"] = [0.5] * 3, error
+        p = TableReport(report).p_value(chosen)
+        assert 0.1 <= 2 * min(p, 1 - p) < 0.2
+        assert f"this may be chance (two-sided p = {2 * min(p, 1 - p):.2f})" in Reader(page(report)).text
+
+
+def test_words_agree_with_the_numbers_that_are_printed():
+    report = table_report(methods=["sum", "imtlg"])
+    chosen = report["runs"][report["generated"]["runs"][1]]
+    for run in report["runs"]:
+        run |= {"rate": [5.0 / run["kl_weight"]] * 3, "columns": [[0.55632] * 6] * 3}
+        run |= {"error": [0.55632] * 3, "hidden": [0.7] * 3, "log_likelihood": [-6.14] * 3}
+    chosen |= {"error": [0.55621] * 3, "hidden": [0.70001] * 3, "log_likelihood": [-6.12] * 3, "rate": [8.0] * 3}
+    chosen["columns"] = [[0.55621] * 5 + [0.55641]] * 3
+    text = Reader(page(report)).text
+    assert "the mean error of a column on test rows stays at 0.556;" in text
+    assert "On cells that are hidden from the model the mean error stays at 0.700." in text
+    assert "The log-likelihood of a test row stays at −6.1 nats." in text  # noqa: RUF001
+    assert "an error of 0.556: that is as good as impartial training, or better" in text
+    assert not re.search(r"from (\S+) to \1[ ;.]", text)
+    assert "remains" not in text
+    assert "more than chance" not in text
+    assert "No column pays for it." in text
+
+
+def test_small_changes_are_not_rounded_to_none():
+    report = table_report(methods=["sum", "imtlg"])
+    chosen = report["runs"][report["generated"]["runs"][1]]
+    for run in report["runs"]:
+        run |= {"rate": [5.0 / run["kl_weight"]] * 3, "error": [0.6 if run["kl_weight"] == 1 else 0.5556] * 3}
+    chosen |= {"error": [0.5554] * 3, "rate": [20.0] * 3}
+    text = Reader(page(report)).text
+    assert "an error of 0.556: of the gain, 0.001 remains." in text  # 0.556 and 0.555 are what is read
+    chosen["error"] = [0.598] * 3
+    assert "falls from 0.600 to 0.598 (−0.3 %)" in Reader(page(report)).text  # noqa: RUF001
+
+
+def rates_at(weights, rate):
+    """A report with a rate of 6 at KL weight 1, and other rates at other weights."""
+    report = table_report(methods=["sum", "imtlg"], kl_weights=(1.0, *weights))
+    for run in report["runs"]:
+        run["rate"] = [6.0 / run["kl_weight"]] * 3
+    report["runs"][report["generated"]["runs"][1]]["rate"] = [rate] * 3
+    return Reader(page(report)).text
+
+
+@pytest.mark.parametrize(
+    ("weights", "rate", "words"),
+    [
+        ((0.3,), 10.0, "At the same rate, reached with a smaller KL weight, plain training has"),
+        ((0.3,), 5.9, "At the same rate plain training has"),  # as it is at KL weight 1
+        ((0.3,), 6.1, "At the same rate plain training has"),
+        ((0.3, 2.0), 4.0, "At the same rate, reached with a larger KL weight, plain training has"),
+        ((0.3, 2.0), 2.95, "At the same rate, reached with a larger KL weight, plain training has"),
+        ((0.3, 2.0), 10.0, "At the same rate, reached with a smaller KL weight, plain training has"),
+        ((0.3, 2.0), 20.4, "At the same rate, reached with a smaller KL weight, plain training has"),
+        ((0.3, 2.0), 2.0, "No KL weight that was tried brings plain training to that rate"),
+    ],
+)
+def test_how_plain_training_comes_to_the_rate_is_said_where_it_is_true(weights, rate, words):
+    text = rates_at(weights, rate)
+    assert words in text
+    assert text.count("KL weight, plain training has") == words.count("KL weight, plain training has")
+
+
+def test_one_kl_weight_is_no_curve():
+    text = Reader(page(table_report(kl_weights=(1.0,)))).text
+    assert "How plain training would do at that rate is not known: it was run at one KL weight only." in text
+    assert "Mean error at" not in text
+
+
+def test_it_is_said_when_shares_and_cosines_were_read():
+    read = Reader(page(table_report()))
+    assert "cosines at the end of training" not in read.text
+    assert (
+        "read from the checkpoint that validation chose, first seed. The shares above were read during" in read.text
+    )
+
+
+def test_shares_of_impartial_training_are_those_before_f():
+    read = Reader(page(table_report()))
+    assert "Impartial training, what the heads send, before f" in read.text
+    labels = [a.get("aria-label", "") for a in read.all("svg")]
+    assert any(label.startswith("Impartial training, what the heads send, before f: shares") for label in labels)
+    assert "before f" not in Reader(page(table_report(methods=("sum",)))).text
 
 
 def test_a_gain_that_is_larger_at_the_same_rate_does_not_remain():
@@ -182,6 +275,7 @@ def test_neglected_columns_are_named():
     for run in report["runs"][1:]:
         run["columns"] = [[0.1, 0.1]] * 3
     text = Reader(page(report)).text
+    assert "its error (median over seeds) is above 98 % of what guessing its mean or mode gives (first seed)" in text
     assert "Plain training neglects 1 of 2 columns: one." in text
     assert "Impartial training neglects no column." in text
 
@@ -358,3 +452,53 @@ def test_multimodal_pages_side_by_side():
     assert "Nobody" in read.text
     assert len(read.all("script")) == 1
     assert len(read.all("figure")) == 0
+
+
+def test_a_seed_has_one_place_on_a_page():
+    report = multimodal_report()
+    again = r"one of MMVAE-SIWAE, CG \(α=0.4\), EEI, seed 0. Found 2; take one away"  # noqa: RUF001
+    with pytest.raises(ValueError, match=again):
+        page([report, report])
+    plain, other = multimodal_report(()), multimodal_report(())
+    other["config"]["impartial"]["alpha"] = 9.0  # which plain training does not have
+    with pytest.raises(ValueError, match="one of MMVAE-SIWAE, vanilla, seed 0. Found 2"):
+        page([plain, other])
+
+
+def test_other_data_have_their_own_page():
+    other = multimodal_report(seed=1)
+    other["data"]["name"] = "digits_in_three"
+    with pytest.raises(ValueError, match="the same data. Found mnist_svhn_text, digits_in_three. Write a page for"):
+        page([multimodal_report(), other])
+
+
+def test_other_settings_are_other_models():
+    reports = [multimodal_report((), seed) for seed in range(4)]
+    for report in reports[2:]:
+        report["config"]["training"]["epochs"] = 60
+        report["config"]["model"]["n_layers"] = 2
+    reports[3]["config"]["training"]["seed"] = 0  # there once for each
+    text = Reader(page(reports)).text
+    assert (
+        "MMVAE-SIWAE, n_layers 1, epochs 30, vanilla (2 seeds) and MMVAE-SIWAE, n_layers 2, epochs 60, vanilla"
+        in text
+    )
+    assert "(2 seeds)." in text
+    assert "MMVAE-SIWAE, n_layers 2, epochs 60, vanilla, seed 0:" in text
+    reports[0]["config"]["impartial"]["goals"] = ["LI"]
+    titles = re.findall(r"[^ ]*, seed \d(?=:)", Reader(page(reports)).text)
+    assert titles == ["vanilla, seed 1", "vanilla, seed 0", "vanilla, seed 2", "LI, seed 0"]
+
+
+def test_plain_runs_come_first_with_their_own_pictures():
+    elbo = multimodal_report(("LI",), 0)
+    elbo["config"]["objective"]["name"] = "elbo"
+    reports = [elbo, multimodal_report(("EEI",), 1), multimodal_report(("EEI",), 0), multimodal_report((), 1)]
+    read = Reader(page(reports, images=[None, PNG + b"impartial", None, PNG + b"plain"]))
+    assert "MMVAE-ELBO, CG (α=0.4), LI (1 seed), MMVAE-SIWAE, vanilla (1 seed) and" in read.text  # noqa: RUF001
+    titles = [re.sub(r".*, (.*, seed \d)", r"\1", t) for t in re.findall(r"MM[^:]*?, seed \d(?=:)", read.text)]
+    assert titles == ["LI, seed 0", "vanilla, seed 1", "EEI, seed 0", "EEI, seed 1"]
+    pictures = [(a["alt"].partition(":")[0], base64.b64decode(a["src"].partition(",")[2])) for a in read.all("img")]
+    assert [(about.split(", ")[-2], data[len(PNG):]) for about, data in pictures] == [
+        ("vanilla", b"plain"), ("EEI", b"impartial"),
+    ]  # fmt: skip

@@ -182,3 +182,8 @@ def test_a_report_that_is_kept_is_whole(path):
 
 def test_configs_that_are_kept_are_those_of_the_jobs():
     assert {path.stem: read_config(path) for path in CONFIGS} == by_name()
+
+
+def test_positive_numbers_of_a_file_are_centred():
+    assert comparison(Data(path="d.csv"), 1000).data.positive == "centred"
+    assert comparison(Data("hi"), 1000).data.positive == "log"  # as in the paper

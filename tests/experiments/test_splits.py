@@ -249,3 +249,22 @@ def test_a_column_without_a_value_is_carried_along(tmp_path):
     guess = reconstruct(splits.network([0]), splits.rows, splits.index(2, [0]))
     found = splits.errors(guess, 2, [0])[0]
     assert torch.isnan(found).tolist() == [True, False, False, False, False]
+
+
+def test_errors_are_measured_by_the_range_of_the_rows_or_of_the_table(path):
+    guess = torch.zeros(1, 24, 5, dtype=torch.float64)
+    by_rows, by_table = (
+        splits_of(path, f"model.within_range={x}").errors(guess, 2, [0])[0] for x in ("false", "true")
+    )
+    splits = splits_of(path)
+    known = splits.truth[:, 0]
+    part = known[torch.tensor(splits.parts[0][2])]
+    whole, here = ((x[x.isfinite()].max() - x[x.isfinite()].min()) for x in (known, part))
+    assert here < whole
+    torch.testing.assert_close(by_table[0] * whole, by_rows[0] * here)
+    torch.testing.assert_close(by_table[3:], by_rows[3:])  # shares of wrong classes have no range
+
+
+def test_so_few_rows_are_refused_however_they_are_asked_for(path):
+    with pytest.raises(ValueError, match="data should have at least 20 rows to train, choose and test on. Found 5"):
+        load(Data(path=str(path), rows=5))

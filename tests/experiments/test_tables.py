@@ -233,8 +233,20 @@ def test_equal_rate():
     chosen |= {"rate": [3.0] * 3, "log_likelihood": [-9.0] * 3, "hidden": [0.7] * 3}
     (row,) = tables.equal_rate([report]).rows
     assert [str(cell) for cell in row] == [
-        "HI VAE-ELBO", "IMTL-G >> PCGrad", "3.0", "0.350", "0.190", "-3.0", "-9.0", "0.350", "0.700",
+        "HI VAE-ELBO", "IMTL-G >> PCGrad", "3.0", "yes", "0.350", "0.190", "-3.0", "-9.0", "0.350", "0.700",
     ]  # fmt: skip
+    chosen["rate"] = [99.0] * 3
+    table = tables.equal_rate([report])
+    assert [str(cell) for cell in table.rows[0][2:6]] == ["99.0", "no", "0.100", "0.190"]
+    assert "if not, the nearest end of its curve stands here" in table.notes[0]
+
+
+def test_equal_rate_needs_two_kl_weights():
+    report = report_of()
+    report["runs"] = [run for run in report["runs"] if run["kl_weight"] == 1]
+    (row,) = tables.equal_rate([report]).rows
+    assert [str(cell) for cell in row[3:6]] == ["-", "-", "0.190"]
+    assert [str(cell) for cell in row[6::2]] == ["-", "-"]  # plain training elsewhere
 
 
 def test_table2_averages_over_heterogeneous_tables():

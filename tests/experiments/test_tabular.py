@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from evenhand.evaluation import column_errors, quality, reconstruct
+from evenhand.experiments import _splits
 from evenhand.experiments._config import Runs
 from evenhand.experiments._results import TableReport, read_reports
 from evenhand.experiments._run import run
@@ -386,3 +387,56 @@ def test_columns_of_one_kind_alone(tmp_path):
         for model in ("vae", "hivae"):
             config = tiny(tmp_path / f"{names[0]}.csv", f"model.name={model}", "evaluation.generate=5")
             assert np.isfinite(numbers(run(config, tmp_path, device="cpu").report())).all()
+
+
+# ---------------------------------------------------------------- odd tables and odd runs
+
+
+@pytest.fixture
+def table_path(tmp_path):
+    return write_csv(tmp_path / "people.csv")
+
+
+def test_one_column_has_nothing_to_guess_from(tmp_path):
+    table_path = tmp_path / "one.csv"
+    values = np.random.default_rng(0).normal(size=(60, 1)).round(3)
+    table_path.write_text("x,y\n" + "\n".join(f"{x},same" for (x,) in values))  # y is constant, and ignored
+    report = run(tiny(table_path, "training.epochs=1"), tmp_path, device="cpu").report()
+    assert report["data"]["columns"] == ["x"]
+    assert np.isfinite(report["runs"][0]["error"]).all()
+    assert report["runs"][0]["hidden"] == [None, None]
+
+
+def test_too_many_hidden_cells_are_refused_before_training(table_path, tmp_path):
+    ticks = []
+    with pytest.raises(ValueError, match="evaluation.hidden should be at most 0.80"):
+        run(tiny(table_path, "evaluation.hidden=0.9"), tmp_path, device="cpu", tick=lambda *tick: ticks.append(tick))
+    assert ticks == []
+
+
+def test_a_run_that_never_had_a_finite_error_has_no_numbers(table_path, tmp_path, monkeypatch):
+    errors = _splits.Splits.errors
+
+    def broken(self, guess, part, seeds, scored=None):
+        found = errors(self, guess, part, seeds, scored)
+        if part == 1:
+            found[1] = torch.inf  # the second seed of the first choice
+        return found
+
+    monkeypatch.setattr(_splits.Splits, "errors", broken)
+    entry = run(tiny(table_path, "training.epochs=1"), tmp_path, device="cpu").report()["runs"][0]
+    for name in ("validation", "error", "rate", "elbo", "log_likelihood", "hidden"):
+        assert entry[name][0] is not None
+        assert entry[name][1] is None
+    assert entry["columns"][1] == [None] * 5
+
+
+def test_threads_are_as_before(table_path, tmp_path):
+    torch.set_num_threads(2)
+    seen = []
+    try:
+        run(tiny(table_path), tmp_path, device="cpu", tick=lambda *_: seen.append(torch.get_num_threads()))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+    assert set(seen) == {1}

@@ -86,17 +86,23 @@ def _prepare(
     console: Console, data: str, schema: Path | None, overrides: list[str] | None, options: dict[str, Any]
 ) -> Experiment:
     """The config of a comparison; says what was assumed about the table."""
-    from ..experiments._config import from_dict, to_dict
+    from ..experiments._config import TableExperiment, from_dict, to_dict
     from ..experiments._paper import comparison
     from ..experiments._splits import load
 
     wanted = find_data(data, schema)
-    source = load(wanted)
+
+    def configure(n_rows: int) -> Experiment:
+        return from_dict(to_dict(comparison(wanted, n_rows, **options)), overrides or ())
+
     with arguments():  # what was typed wrongly is said before all the rest
-        config = from_dict(to_dict(comparison(wanted, len(source.table), **options)), overrides or ())
-    console.say(f"{source.name}: {len(source.table):,} rows, {len(source.schema)} columns to learn.")
+        first = configure(1000)
+    assert isinstance(first, TableExperiment)
+    source = load(first.data)
+    n = len(source.schema)
+    console.say(f"{source.name}: {len(source.table):,} rows, {n} column{'s' if n > 1 else ''} to learn.")
     show_rules(console, source.schema, source.conversions, source.note)
-    return config
+    return configure(len(source.table))
 
 
 def train(console: Console, config: Experiment, out: Path, *, force: bool, device: str) -> Folder:

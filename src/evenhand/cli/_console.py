@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -24,6 +25,13 @@ import typer
 DEBUG = "EVENHAND_DEBUG"
 NARROWEST = 24  # characters that a wrapped column has at least
 EXPECTED = (ValueError, OSError, ImportError, RuntimeError, ArithmeticError, MemoryError, NotImplementedError)
+
+
+SET = "evenhand schema DATA --set column=kind"
+AT_A_SHELL = {  # what to do in Python, and what to type
+    r"Name the kind of one in overrides\.": f"Name the kind of one: {SET}",
+    r"Give \{.*\}, or infer the schema with overrides\.": f"Begin with the table: {SET}",
+}
 
 
 class BadArgumentError(ValueError):
@@ -180,6 +188,8 @@ def _words(error: BaseException) -> str:
 
 
 def _complain(error: BaseException, words: str) -> None:
+    for advice, command in AT_A_SHELL.items():
+        words = re.sub(advice, command, words)
     if os.environ.get(DEBUG, "0") not in ("", "0"):
         traceback.print_exception(error)
     typer.echo("\n".join(map(clean, f"Error: {words}".split("\n"))), err=True)

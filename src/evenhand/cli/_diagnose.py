@@ -11,13 +11,12 @@ import typer
 
 from ._arguments import DataArgument, Device, Force, Out, SchemaOption, check_device
 from ._compare import Steps, _prepare, train
-from ._console import Console, arguments, number
+from ._console import Console, number
 
 if TYPE_CHECKING:
     from ..experiments._results import TableReport
 
 QUICK = ("runs.kl_weights=[1.0]", "evaluation.generate=0", "evaluation.n_samples=5")
-CONFLICT = -0.05  # cosines below
 UNEVEN = 3.0  # times as much of the gradient as another column has
 MOST_PAIRS = 10
 
@@ -43,9 +42,8 @@ def diagnose(
     """
     console: Console = ctx.obj
     check_device(device)
-    with arguments():
-        options = {"n_seeds": 1, "methods": ("sum",), "steps": steps}
-        config = _prepare(console, data, schema, list(QUICK), options)
+    options = {"n_seeds": 1, "methods": ("sum",), "steps": steps}
+    config = _prepare(console, data, schema, list(QUICK), options)
     folder = train(console, config, out, force=force, device=device)
     from ..experiments._results import TableReport
 
@@ -56,12 +54,14 @@ def diagnose(
 
 def conflicts(read: TableReport) -> dict[str, Any]:
     """Shares, pairs, neglected columns and advice, from a report."""
+    from ..experiments._results import OPPOSED
+
     plain = read.report["conflicts"]["plain"]
     first, last = plain["shares"][0], plain["shares"][-1]
     cosines = plain["cosines"]
     n = len(read.columns)
     pairs = [(cosines[i][j], read.columns[i], read.columns[j]) for i in range(n) for j in range(i)]
-    negative = sorted(pair for pair in pairs if pair[0] is not None and pair[0] < CONFLICT)
+    negative = sorted(pair for pair in pairs if pair[0] is not None and pair[0] < OPPOSED)
     # first and last, since a column may be starved by the end only because it is learnt by then
     even = [max(x or 0.0, y or 0.0) for x, y in zip(first, last, strict=True)]
     uneven = max(even) > UNEVEN * min(even)
@@ -72,6 +72,7 @@ def conflicts(read: TableReport) -> dict[str, Any]:
         ],
         "pairs": [{"cosine": c, "columns": [b, a]} for c, a, b in negative],
         "n_pairs": len(pairs),
+        "below": OPPOSED,
         "neglected": read.neglected(read.plain),
         "uneven": uneven,
         "method": _advice(uneven, bool(negative)),
@@ -95,7 +96,7 @@ def _show(console: Console, found: dict[str, Any], data: str) -> None:
     console.heading("Columns that pull in opposite directions")
     if pairs:
         console.table(("column", "against", "cosine"), [(*p["columns"], number(p["cosine"], 2)) for p in pairs], (2,))
-    console.say(f"{len(found['pairs'])} of {found['n_pairs']} pairs have a cosine below {CONFLICT:g}.")
+    console.say(f"{len(found['pairs'])} of {found['n_pairs']} pairs have a cosine below {found['below']:g}.")
     console.heading("What to do")
     neglected = ", ".join(map(repr, found["neglected"]))
     console.say(f"Not learnt, no better than mean or mode: {neglected or 'none'}.")

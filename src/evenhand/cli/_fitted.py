@@ -67,7 +67,8 @@ def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
     from ..estimators import TabularVAE
 
     schema = loaded.known
-    console.say(f"{len(loaded.frame):,} rows, {len(schema)} columns to learn.")
+    columns = "1 column" if len(schema) == 1 else f"{len(schema)} columns"
+    console.say(f"{len(loaded.frame):,} rows, {columns} to learn.")
     show_rules(console, schema, loaded.conversions, loaded.note)
     model = TabularVAE(schema=schema, unsupported="ignore", verbose=console.bars, **options)
     with warnings.catch_warnings():
@@ -84,12 +85,12 @@ def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
     return model
 
 
-def load_model(path: Path) -> TabularVAE:
-    """A model that `--save-model` wrote."""
+def load_model(path: Path, what: str) -> TabularVAE:
+    """A model that `--save-model` wrote; `what` is the argument that names it."""
     from ..estimators import TabularVAE
 
     if not path.is_file():
-        raise BadArgumentError(f"--model should be a file that --save-model wrote. Found nothing at {path}.")
+        raise BadArgumentError(f"{what} should be a file that --save-model wrote. Found nothing at {path}.")
     return TabularVAE.load(path)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,8 +36,9 @@ def impute(
     """Fill the holes of a table.
 
     Learns the table, says by which rules and how well, and writes it without holes. All columns keep their names,
-    order and observed cells; columns that are ignored stay as they are, with their holes. With --draws, several
-    tables are written, each a draw, so that what follows can tell how sure the guesses are.
+    order and observed cells; columns that are ignored stay as they are, with their holes. Only categories that the
+    model of --model never saw are replaced as if they were holes; how many is said. With --draws, several tables
+    are written, each a draw, so that what follows can tell how sure the guesses are.
 
     \b
     Examples:
@@ -56,7 +57,7 @@ def impute(
         raise BadArgumentError("--model should stand without options of training. Found some; leave them out.")
     from ..data import write_file
 
-    ready = None if model is None else load_model(model)
+    ready = None if model is None else load_model(model, "--model")
     loaded = load_frame(data, schema)
     fitted = ready or fit(console, loaded, **options, max_epochs=epochs, random_state=seed, device=device)
     if save_model is not None:
@@ -66,12 +67,26 @@ def impute(
     for table, path in zip(tables, paths, strict=True):
         write_file(table, path)
         console.say(f"Written: {path}")
-    holes = int(loaded.frame[list(fitted.schema_.names)].isna().sum().sum())
+    names = list(fitted.schema_.names)
+    holes, replaced = changes(loaded.frame[names], tables[0][names])
     left = int(tables[0].isna().sum().sum())
     console.say(f"{holes:,} holes filled." + (f" {left:,} are left, in ignored columns." if left else ""))
+    if replaced:
+        console.say(f"{replaced:,} cells of categories that the model never saw replaced.")
     written = [str(path) for path in paths]
     learnt = {} if model is not None else {"report": fitted.report().sentences(), "columns": fitted.columns_}
-    console.result({"written": written, "filled": holes, "left": left, "method": fitted.method_, **learnt})
+    counts = {"filled": holes, "replaced": replaced, "left": left}
+    console.result({"written": written, **counts, "method": fitted.method_, **learnt})
+
+
+def changes(before: Any, after: Any) -> tuple[int, int]:
+    """How many holes of a frame were filled, and how many cells that were none hold something else."""
+    seen = before.notna()
+    replaced = sum(  # as objects, since the categories of two columns need not be the same
+        int((before.loc[seen[name], name].astype(object) != after.loc[seen[name], name].astype(object)).sum())
+        for name in before
+    )
+    return int((~seen).sum().sum()), replaced
 
 
 def numbered(path: Path, i: int) -> Path:

@@ -63,7 +63,9 @@ def compared(read: TableReport) -> dict[str, Any]:
     if chosen is not None:
         rate = read.median(chosen, "rate")
         found["impartial"] = {"method": chosen["method"], "error": read.median(chosen, "error"), "rate": rate}
-        found["plain"]["error_at_the_same_rate"] = read.at_rate("error", rate)
+        reached = read.reaches(rate)
+        found["plain"]["error_at_the_same_rate"] = read.at_rate("error", rate)  # NaN without a curve
+        found["plain"]["beyond_the_curve"] = None if reached is None else not reached  # then its nearest end
         found["neglected"]["impartial"] = read.neglected(chosen)
     return found
 
@@ -74,7 +76,9 @@ def show_compared(console: Console, found: dict[str, Any]) -> None:
     measures = ("trivial", "plain", "impartial", "gain")
     rows = [(c["column"], c["kind"], *(number(c[m]) for m in measures)) for c in found["columns"]]
     console.table(("column", "kind", *measures), rows, (2, 3, 4, 5))
-    console.say("trivial: guessing the mean or the mode; gain: plain minus impartial.")
+    console.say(
+        "Medians over seeds; trivial: guessing the mean or the mode, first seed; gain: plain minus impartial."
+    )
     console.heading("By kind")
     rows = [(k["kind"], number(k["plain"]), number(k["impartial"])) for k in found["by_kind"]]
     console.table(("kind", "plain", "impartial"), rows, (1, 2))
@@ -84,4 +88,4 @@ def show_compared(console: Console, found: dict[str, Any]) -> None:
     for training, names in found["neglected"].items():
         if names:
             shown = ", ".join(map(repr, names))
-            console.say(f"After {training} training no better than their mean or mode: {shown}.")
+            console.say(f"After {training} training no better than their mean or mode (of the first seed): {shown}.")

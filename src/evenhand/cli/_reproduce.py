@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +30,9 @@ from ._results import Result, show
 if TYPE_CHECKING:
     from ..experiments._config import Experiment
     from ..experiments._folder import Folder
+
+
+PAIR_ROWS = 1000  # that are generated for figure 4
 
 
 class Executor(StrEnum):
@@ -82,9 +86,10 @@ def reproduce(
 ) -> None:
     """Run the experiments of a table or figure of the paper.
 
-    Tables 1, 2, 6, 7, 8, the controls and figure 4 need the same runs, on twelve tables; tables 3 to 5, 9 to 15 and
-    figure 5 need runs on MNIST-SVHN-Text. What is done is not done again, and what was interrupted goes on. Prints
-    how many runs are done, started and not begun; at the end, the table as `evenhand results` does.
+    Tables 1, 2, 7, 8 and the controls need the same runs, on twelve tables; table 6 and figure 4 need some of them.
+    Tables 3 to 5, 9 to 15 and figure 5 need runs on MNIST-SVHN-Text. What is done is not done again, and what was
+    interrupted goes on. Prints how many runs are done, started and not begun; at the end, the table as
+    `evenhand results` does.
 
     \b
     Examples:
@@ -94,6 +99,9 @@ def reproduce(
       evenhand reproduce table1 --configs configs
     """
     console: Console = ctx.obj
+    if executor == Executor.local and (address, workers) != (None, None):
+        option = "--workers" if address is None else "--address"
+        raise BadArgumentError(f"{option} should stand with --executor ray. Found the executor local; leave it out.")
     jobs = find_jobs(table, datasets, models, seeds, quick, controls)
     check_device(device)
     if configs is not None:
@@ -128,12 +136,26 @@ def find_jobs(
         advice = closest(table, REPRODUCIBLE)
         raise BadArgumentError(f"TABLE should be one of {', '.join(REPRODUCIBLE)}. Found {table!r}.{advice}")
     if table in OF_MODALITIES:
+        if not controls:
+            raise BadArgumentError(f"--no-controls should be left out for {table}: it has no controls.")
         return _multimodal(table, datasets, models, seeds, quick)
-    from ..experiments._paper import table1_jobs
+    return _tabular(table, datasets, models, n_seeds=seeds, quick=quick, controls=controls)
 
-    chosen = split(datasets, "--datasets", tuple(DATASETS)), split(models, "--models", MODELS)
+
+def _tabular(table: str, datasets: str | None, models: str | None, **options: Any) -> list[Experiment]:
+    from ..experiments._paper import PAIR_PLOTS, table1_jobs
+
+    chosen_data = split(datasets, "--datasets", tuple(DATASETS))
+    chosen_models = split(models, "--models", MODELS)
+    if table in ("table6", "figure4"):  # about the data, and about one model
+        chosen_models = chosen_models or ["vae-elbo"]
+    if table == "figure4":
+        chosen_data = chosen_data or [*PAIR_PLOTS]
     with arguments():
-        return [*table1_jobs(*chosen, n_seeds=seeds, quick=quick, controls=controls)]
+        jobs = table1_jobs(chosen_data, chosen_models, **options)
+    if table == "figure4":  # the paper's have these rows anyway
+        jobs = [replace(job, evaluation=replace(job.evaluation, generate=PAIR_ROWS)) for job in jobs]
+    return [*jobs]
 
 
 def _multimodal(
@@ -145,8 +167,10 @@ def _multimodal(
         raise BadArgumentError(f"--datasets should be left out for {table}: it is about MNIST-SVHN-Text.")
     experts: Any = split(models, "--models", EXPERTS) or EXPERTS
     objectives: Any = OF_MODALITIES[table]
-    with arguments():
-        return [*multimodal_jobs(objectives, experts, range(seeds or 5), quick)]
+    n = seeds or (2 if quick else 5)
+    with arguments():  # one by one, since the quick ones of several seeds are those of the first two
+        rounds = [multimodal_jobs(objectives, experts, [seed], quick) for seed in range(n)]
+    return [job for same in zip(*rounds, strict=True) for job in same]
 
 
 def _folders(jobs: Sequence[Experiment], out: Path) -> list[Folder]:

@@ -56,7 +56,9 @@ def results(
     places: Annotated[
         list[Path] | None,
         typer.Option(
-            "--from", metavar="DIR", help="Reports, or folders of runs: runs, and paper/TABLE/reports if not given."
+            "--from",
+            metavar="DIR",
+            help=f"Reports, or folders of runs; if not given, runs, and {TABULAR} or {MULTIMODAL}.",
         ),
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="How a table is written.")] = Format.text,
@@ -255,7 +257,7 @@ def read_relevant(console: Console, table: str, places: Sequence[Path]) -> list[
     if not ours:
         raise FileNotFoundError(
             f"There should be finished runs for {table} in {', '.join(map(str, places))}. Found none. To run them: "
-            f"evenhand reproduce {table if table != 'figure4' else 'table1'}"
+            f"evenhand reproduce {table}"
         )
     return _one_of_each(console, ours)
 
@@ -266,12 +268,12 @@ def _as_in_the_paper(report: Report) -> bool:
 
 def _one_of_each(console: Console, reports: Sequence[Report]) -> list[Report]:
     """Of several reports of the same experiment, that of the longest training."""
-    found: dict[str, Report] = {}
+    found: dict[tuple[str, str], Report] = {}
     for report in reports:
-        name = report["name"]
-        if name in found:
-            console.note(f"Several reports of {name}: the longest training is shown. --from chooses.")
-        found[name] = max(found.get(name, report), report, key=_length)
+        key = report["data"]["name"], report["name"]  # a file wine.csv gives experiments the names of those on wine
+        if key in found:
+            console.note(f"Several reports of {key[1]} on {key[0]}: the longest training is shown. --from chooses.")
+        found[key] = max(found.get(key, report), report, key=_length)
     return list(found.values())
 
 

@@ -2,7 +2,7 @@
 
 from . import datasets
 from ._batch import Batch
-from ._files import Table, read_file, write_file
+from ._files import TableFile, read_file, write_file
 from ._form import Form
 from ._frame import build, fill, forms_of
 from ._missing import at_random, completely_at_random, depending_on_values, hide
@@ -18,7 +18,7 @@ __all__ = [
     "Modalities",
     "Preprocessing",
     "RawTable",
-    "Table",
+    "TableFile",
     "at_random",
     "build",
     "completely_at_random",

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -29,8 +30,9 @@ def read_delimited(content: bytes, path: str, delimiters: str, *, told: bool) ->
     import pandas
 
     text, notes = _decoded(content, path)
-    delimiter = max(delimiters, key=lambda d: _regularity(text[:SNIFFED], d))
-    names, n_rows = _checked(text, path, delimiter)
+    with _cells_of_any_length(text):
+        delimiter = max(delimiters, key=lambda d: _regularity(text[:SNIFFED], d))
+        names, n_rows = _checked(text, path, delimiter)
     if told or delimiter != delimiters[0]:
         notes.append(f"Cells are separated by {_spoken(delimiter)}.")
     names, renamed = _mended(names)
@@ -71,6 +73,17 @@ def _latin(content: bytes) -> str:
         return content.decode("cp1252")  # what Windows takes for Latin-1, with a euro sign
     except UnicodeDecodeError:
         return content.decode("latin-1")
+
+
+@contextmanager
+def _cells_of_any_length(text: str) -> Iterator[None]:
+    """Lift the limit of the csv module, which is one for the whole process."""
+    before = csv.field_size_limit()
+    csv.field_size_limit(max(before, len(text)))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _regularity(text: str, delimiter: str) -> tuple[float, int]:

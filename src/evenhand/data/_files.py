@@ -30,7 +30,7 @@ DAMAGES = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, No
 
 
 @dataclass(frozen=True)
-class Table:
+class TableFile:
     """A table that was read from a file.
 
     Attributes:
@@ -42,7 +42,7 @@ class Table:
     conversions: list[str]
 
 
-def read_file(path: str | Path) -> Table:
+def read_file(path: str | Path) -> TableFile:
     """Read a table by the rules of ``docs/tables.md``, all of it or nothing.
 
     Columns of text become numbers, dates or booleans where all their cells are, and the usual markers become missing
@@ -63,7 +63,7 @@ def read_file(path: str | Path) -> Table:
         raise ValueError(
             f"{path} should have rows. Found the names of {frame.shape[1]} columns only. Write it again."
         )
-    return Table(frame, conversions)
+    return TableFile(frame, conversions)
 
 
 def write_file(frame: pandas.DataFrame, path: str | Path) -> None:
@@ -148,8 +148,8 @@ def _read_columns(path: Path, form: str) -> tuple[Any, list[str]]:
             f"{path} should be a {form.capitalize()} file. Found one that is damaged or something else ({error}). "
             "Write it again, or give it the ending of what it is."
         ) from error
-    frame, conversions = _without_index(frame)
-    columns = {str(name): _plain(frame[name]) for name in frame}
+    frame, conversions = _without_index(frame.set_axis([str(name) for name in frame.columns], axis=1))
+    columns = {name: _plain(frame[name]) for name in frame}
     conversions += [f"Column {name!r} {note}." for name, (_, note) in columns.items() if note]
     return frame.assign(**{name: cells for name, (cells, note) in columns.items() if note}), conversions
 
@@ -168,11 +168,19 @@ def _without_index(frame: Any) -> tuple[Any, list[str]]:
 def _plain(cells: Any) -> tuple[Any, str]:
     """Types that no kind describes as others, and what completes "Column 'x' ..."."""
     types = _need("pandas").api.types
-    if types.is_integer_dtype(cells.dtype) and max(-cells.min(), cells.max()) > LARGEST_WHOLE:
-        return cells.astype("str").mask(cells.isna()), "was made text: its whole numbers are beyond 2**53, as ids are"
+    if types.is_integer_dtype(cells.dtype) and _has_ids(cells.dropna()):
+        return cells.astype("str").mask(cells.isna()), (
+            "was made text: its whole numbers reach 2**53, as those of ids do"
+        )
     if types.infer_dtype(cells, skipna=True) == "decimal":
         return cells.astype("float64"), "was made floating point: it held decimals"
     return cells, ""
+
+
+def _has_ids(seen: Any) -> bool:
+    """Whether double precision lacks some of these whole numbers."""
+    # as Python's integers, because a minus wraps around in unsigned ones, and in the smallest of the others
+    return len(seen) > 0 and max(-int(seen.min()), int(seen.max())) >= LARGEST_WHOLE
 
 
 def _ready(frame: Any) -> Any:

@@ -60,8 +60,13 @@ def cramers_v(a: Codes, b: Codes) -> float:
 
 
 def bin_edges(values: Array) -> Array:
-    """The edges of bins of equal width over the range of the numbers."""
-    return np.histogram_bin_edges(values[~np.isnan(values)], bins=BINS)
+    """The edges of bins of equal width over the range of the numbers; fewer where double precision has no more."""
+    seen = values[~np.isnan(values)]
+    low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    # from halves, because the width of the range may be too large a number
+    return np.unique(2 * np.linspace(low / 2, high / 2, BINS + 1))
 
 
 def cut(values: Array, edges: Array) -> Codes:

@@ -59,7 +59,9 @@ class Model:
         latent_share: The size of z as a share of the number of columns. (HI-VAE has 10.)
         parameters: What heads of numbers put out: the paper's "natural" parameters, or "moments".
         from_marginals: Whether heads start from the columns' marginal distributions.
-        within_range: Whether guesses of numbers stay between the smallest and the largest value of the table.
+        within_range: Whether guesses of numbers stay between the smallest and the largest value of the table, and
+            errors are measured by that range. As in the paper, they are measured by the range of the rows at hand,
+            which one outlier more or less can change.
     """
 
     name: Literal["vae", "hivae"] = "vae"
@@ -335,19 +337,26 @@ def to_dict(config: Experiment) -> dict[str, Any]:
 
 def to_toml(config: Experiment) -> str:
     """The experiment as a TOML file, with all settings."""
-    document = to_dict(config)
-    parts = [f"experiment = {json.dumps(document.pop('experiment'))}"]
+    return toml_text(to_dict(config))
+
+
+def toml_text(document: Mapping[str, Any]) -> str:
+    """The TOML file of an experiment as nested dictionaries; also of one that is no longer accepted."""
+    parts = [f"{key} = {toml_value(value)}" for key, value in document.items() if not isinstance(value, Mapping)]
     for section, settings in document.items():
-        parts.append(
-            "\n".join([f"[{section}]", *(f"{key} = {toml_value(value)}" for key, value in settings.items())])
-        )
+        if isinstance(settings, Mapping):
+            lines = (f"{key} = {toml_value(value)}" for key, value in settings.items())
+            parts.append("\n".join([f"[{section}]", *lines]))
     return "\n\n".join(parts) + "\n"
 
 
 def hash_of(config: Experiment) -> str:
     """Eight letters that change with every setting."""
-    same = from_dict(to_dict(config))  # a 1 where a 1.0 belongs becomes one, as in a config that is read
-    canonical = json.dumps(to_dict(same), sort_keys=True)
+    document = to_dict(from_dict(to_dict(config)))  # a 1 where a 1.0 belongs becomes one, as in a config that is read
+    for name in ("path", "schema"):  # where a file lies does not matter; its checksum does
+        if name in document["data"]:
+            document["data"][name] = Path(document["data"][name]).name
+    canonical = json.dumps(document, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,10 @@ except ImportError:  # not a Unix: two commands on one directory are not kept ap
 
 State = Literal["done", "started", "not begun"]
 BEFORE = ("lock", "config.toml.*.partial")  # what can be in a directory before its config is
+FILES = (  # what a run may leave beside its config; DONE goes first, because then the rest is no longer whole
+    "DONE", "report.json", "report.html", "history.json", "samples.npz", "samples.png", "model.safetensors",
+    "checkpoint.pt", "clock.json",
+)  # fmt: skip
 
 
 class Folder:
@@ -54,24 +57,19 @@ class Folder:
 
     def finish(self) -> None:
         """Say that everything is there."""
-        (self.path / "checkpoint.pt").unlink(missing_ok=True)
         self.write("DONE", "")
+        (self.path / "checkpoint.pt").unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Delete all files of the run. What is not a run's directory is left alone."""
+        """Delete all files of the run. Other files stay, and what is not a run's directory is left alone."""
         if not self.path.is_dir():
             return
         if self.state == "not begun" and not all(any(map(p.match, BEFORE)) for p in self.path.iterdir()):
             raise ValueError(
                 f"{self.path} should be the directory of a run. Found no config in it; delete it by hand."
             )
-        (self.path / "DONE").unlink(missing_ok=True)  # first: the rest is no longer whole
-        # the config last: without it, what is left would look like the directory of someone else
-        for path in sorted(self.path.iterdir(), key=lambda p: p.name == "config.toml"):
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.name != "lock":
-                path.unlink()
+        for name in FILES:
+            (self.path / name).unlink(missing_ok=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -14,10 +14,9 @@ from ..evaluation._multimodal_tables import ALPHA
 from ._charts import Pair
 from ._labels import method_label
 from ._page_parts import count, name
-from ._results import Run, TableReport
+from ._results import SLACK, Run, TableReport
 from ._svg import number
 
-SLACK = 0.97  # rates as close as this are the same
 PLAIN = Markup('<b class="plain">plain</b>')
 IMPARTIAL = Markup('<b class="impartial">impartial</b>')
 PLAIN_FIRST = Markup('<b class="plain">Plain</b>')  # at the start of a sentence
@@ -49,26 +48,28 @@ def lead(read: TableReport, chosen: Run | None) -> list[Markup]:
     error, pairs = read.median(chosen, "error"), column_pairs(read, chosen)
     better = sum(pair.gain > 0 for pair in pairs)
     change = Markup(
-        "{}From {} to {} training the mean error of a column on test rows {} from <b>{}</b> to <b>{}</b>{}; "
+        "{}From {} to {} training the mean error of a column on test rows {}{}; "
         "{} of {} improve.{} Validation chose {} out of {} of <i>f</i>."
     ).format(
-        first, PLAIN, IMPARTIAL, _verb(plain, error), number(plain), number(error),
-        _change(plain, error), better, count(len(pairs), "column"), _chance(read, chosen),
-        name(page_label(chosen)), count(len(read.impartial()), "choice"),
+        first, PLAIN, IMPARTIAL, _moves(plain, error), _change(plain, error), better, count(len(pairs), "column"),
+        _chance(read, chosen), name(page_label(chosen)), count(len(read.impartial()), "choice"),
     )  # fmt: skip
     return [change, _honest(read, chosen)]
 
 
 def _chance(read: TableReport, chosen: Run) -> str:
-    """Whether the change of the error is more than another split of the rows could make."""
-    p, n = read.p_value(chosen), len(read.seeds)
+    """Whether the change of the error, up or down, is more than another split of the rows could make."""
+    one_sided, n = read.p_value(chosen), len(read.seeds)
+    p = 2 * min(one_sided, 1 - one_sided)
+    if number(read.median(read.plain, "error")) == number(read.median(chosen, "error")):
+        return ""  # what stays needs no reason
     if n < 2:
         return " With one seed nobody knows whether this is chance."
     if not math.isfinite(p):
         return ""
-    if ALPHA <= p <= 1 - ALPHA:
-        return f" With {n} seeds this may be chance (p = {p_words(p)})."
-    return f" This is more than chance at the level of {ALPHA:g} (p = {p_words(min(p, 1 - p))}, {n} seeds)."
+    if p >= ALPHA:
+        return f" With {n} seeds this may be chance (two-sided p = {p_words(p)})."
+    return f" This is more than chance at the level of {ALPHA:g} (two-sided p = {p_words(p)}, {n} seeds)."
 
 
 def _honest(read: TableReport, chosen: Run) -> Markup:
@@ -79,50 +80,65 @@ def _honest(read: TableReport, chosen: Run) -> Markup:
         number(rate, 1), number(own, 1)
     )
     if not math.isfinite(error + beat):
-        unknown = "How plain training would do at that rate is not known: it was run at one KL weight only."
-        return spends + Markup(unknown) + _hidden(read, chosen)
+        why = ": it was run at one KL weight only" if len(read.curve) < 2 else ""
+        unknown = Markup("How plain training would do at that rate is not known{}.").format(why)
+        return spends + unknown + _hidden(read, chosen)
     if inside:
-        at = Markup("At the same rate, reached with a smaller KL weight, plain training has an error of <b>{}</b>")
+        at = Markup(f"At the same rate{_by_weight(read, rate, own)} plain training has an error of <b>{{}}</b>")
     else:
         at = Markup(
             "No KL weight that was tried brings plain training to that rate; at the nearest its error is <b>{}</b>"
         )
-    if error < beat:
-        gained = beat < read.median(read.plain, "error")  # a weaker KL can also make plain training worse
+    if error < beat and number(error) != number(beat):
+        before = read.median(read.plain, "error")  # a weaker KL can also make plain training worse
+        gained = beat < before and number(beat) != number(before)
         text = ": of the gain, {} remains{}." if gained else ": impartial training is better by {}{}."
-        end = Markup(text).format(number(beat - error), _change(beat, error))
+        end = Markup(text).format(number(round(beat, 3) - round(error, 3)), _change(beat, error))  # as printed
     else:
         end = Markup(": <strong>that is as good as impartial training, or better.</strong>")
     return spends + at.format(number(beat)) + end + _hidden(read, chosen)
+
+
+def _by_weight(read: TableReport, rate: float, own: float) -> str:
+    """How plain training comes to a rate: with a smaller KL weight, with a larger one, or as it is."""
+    if SLACK * own <= rate <= own / SLACK:
+        return ""
+    points = read.points("error")
+    place = sum(point[0] < rate for point in points)
+    weights = [weight for _, _, weight in points[max(place - 1, 0) : place + 1]]  # on both sides
+    if max(weights) <= 1:
+        return ", reached with a smaller KL weight,"
+    return ", reached with a larger KL weight," if min(weights) >= 1 else ""
 
 
 def _hidden(read: TableReport, chosen: Run) -> Markup:
     """What became of hidden cells, and of the likelihood: a better memory is no better guess."""
     said = Markup("")
     for measure, digits, text in (
-        ("hidden", 3, " On cells that are hidden from the model the mean error {} from <b>{}</b> to <b>{}</b>."),
-        ("log_likelihood", 1, " The log-likelihood of a test row {} from {} to {} nats."),
+        ("hidden", 3, " On cells that are hidden from the model the mean error {}."),
+        ("log_likelihood", 1, " The log-likelihood of a test row {} nats."),
     ):
         before, after = read.median(read.plain, measure), read.median(chosen, measure)
         if math.isfinite(before + after):
-            said += Markup(text).format(_verb(before, after), number(before, digits), number(after, digits))
+            said += Markup(text).format(_moves(before, after, digits))
     return said
 
 
-def _verb(before: float, after: float) -> str:
-    return "falls" if after < before else "rises" if after > before else "goes"
+def _moves(before: float, after: float, digits: int = 3) -> Markup:
+    """What a number does, as it is printed: "falls from 0.300 to 0.200", or "stays at 0.300"."""
+    first, second = number(before, digits), number(after, digits)
+    if first == second and math.isfinite(before + after):
+        return Markup("stays at <b>{}</b>").format(first)
+    verb = "falls" if after < before else "rises" if after > before else "goes"
+    return Markup("{} from <b>{}</b> to <b>{}</b>").format(verb, first, second)
 
 
 def plain_at_rate(read: TableReport, chosen: Run | None) -> tuple[float, bool]:
-    """The error of plain training at the rate of the chosen f, and whether its curve comes that far.
-
-    With one KL weight there is no curve, and the error is NaN.
-    """
-    rates = [r for run in read.curve if math.isfinite(r := read.median(run, "rate"))]
-    if chosen is None or len(rates) < 2:
+    """The error of plain training at the rate of the chosen f, NaN without a curve; and whether that comes so far."""
+    if chosen is None:
         return math.nan, False
     rate = read.median(chosen, "rate")
-    return read.at_rate("error", rate), SLACK * min(rates) <= rate <= max(rates) / SLACK
+    return read.at_rate("error", rate), bool(read.reaches(rate))
 
 
 def tiles(read: TableReport, chosen: Run | None) -> list[dict[str, Any]]:
@@ -143,14 +159,17 @@ def tiles(read: TableReport, chosen: Run | None) -> list[dict[str, Any]]:
         note = f"{number(rate, 1)} nats per row" if inside else "plain training comes no closer"
         found.append({"name": title, "value": arrow.format(number(beat), number(error)), "note": note})
     seeds = f"{read.wins(chosen)} of {len(read.seeds)}"
-    note = f"p = {p_words(p)}, corrected paired t-test" if math.isfinite(p) else "too few seeds for a test"
+    note = f"one-sided p = {p_words(p)}, corrected paired t-test" if math.isfinite(p) else "too few seeds for a test"
     return [*found, {"name": "Seeds in which it is better", "value": seeds, "note": note}]
 
 
 def _change(before: float, after: float) -> str:
-    return (
-        f" ({number(100 * (after - before) / before, 0)}\u00a0%)" if before and math.isfinite(before + after) else ""
-    )
+    """In %, of what can be seen in the numbers."""
+    if not before or not math.isfinite(before + after) or number(before) == number(after):
+        return ""
+    share = 100 * (after - before) / before
+    written = number(share, 0 if abs(share) >= 0.95 else 1)
+    return "" if written == "0.0" else f" ({written}\u00a0%)"
 
 
 def p_words(p: float) -> str:

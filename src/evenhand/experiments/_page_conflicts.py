@@ -1,9 +1,7 @@
 """What the page says of gradients: who dominates them, and who pulls against whom."""
-# ruff: noqa: RUF001  # a minus as readers know it: −
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,14 +10,14 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ._charts import Band, heat_map, stacked_areas
-from ._page_parts import Header, Row, Table, count, name, numeric, percent, words
-from ._results import TableReport
+from ._page_parts import Header, Row, Table, count, name, numeric, percent, unknown_last, words
+from ._results import OPPOSED, TableReport
 from ._svg import number
 
 MOST_BANDS = 7  # more colours cannot be told apart
 MOST_OPPOSED = 10
-OPPOSED = -0.05  # cosines that are nearer to zero are no conflict
 TITLES = {"plain": "Plain training", "impartial": "Impartial training"}
+BEFORE = "what the heads send, before f"  # who reads "impartial" expects what f makes of it
 
 Array = NDArray[np.float64]
 
@@ -53,8 +51,11 @@ def conflicts(read: TableReport) -> dict[str, Any] | None:
     order = np.argsort(-np.mean([found.mean(0) for found in shares.values()], 0)).tolist()
     panels = []
     for label, found in shares.items():
-        words_ = f"{TITLES[label]}: shares of the gradient over {count(len(steps), 'check')}. " + _top(read, found)
-        panels.append({"title": TITLES[label], "chart": stacked_areas(steps, _bands(read, found, order), words_)})
+        note = BEFORE if label == "impartial" else ""
+        title = f"{TITLES[label]}{f', {note}' if note else ''}"
+        words_ = f"{title}: shares of the gradient over {count(len(steps), 'check')}. " + _top(read, found)
+        chart = stacked_areas(steps, _bands(read, found, order), words_)
+        panels.append({"title": TITLES[label], "note": note, "chart": chart})
     n = len(read.columns)
     return {
         "count": count(n, "column"), "even": percent(1 / n), "panels": panels, "seed": read.seeds[0],
@@ -72,7 +73,10 @@ def _directions(read: TableReport) -> dict[str, Any]:
     below, above = cosines[first], cosines[second] if second else None
     label = "Cosines between the gradients of columns. The table below has the lowest."
     halves = f"Below the diagonal {first} training, above it {second} training" if second else TITLES[first]
-    caption = f"{halves}; cosines at the end of training, first seed."
+    caption = (
+        f"{halves}; cosines of what the heads send, read from the checkpoint that validation chose, first seed. "
+        "The shares above were read during training."
+    )
     heat = heat_map(read.columns, below.tolist(), None if above is None else above.tolist(), label)
     return {"heat": heat, "caption": caption, "words": _direction_words(cosines), "table": _opposed(read, cosines)}
 
@@ -88,14 +92,15 @@ def _direction_words(cosines: dict[str, Array]) -> Markup:
                 text.format(int((pairs < OPPOSED).sum()), len(pairs), Markup('<b class="{0}">{0}</b>').format(label))
             )
     return Markup(", ").join(parts) + Markup(
-        " (cosine below −0.05). Where a cosine is negative, a step for one column is a step against the other."
+        f" (cosine below {number(OPPOSED, 2)}). Where a cosine is negative, a step for one column is a step against "
+        "the other."
     )
 
 
 def _opposed(read: TableReport, cosines: dict[str, Array]) -> Table:
     first = next(iter(cosines.values()))
     rows, columns = np.triu_indices(len(first), 1)
-    pairs = sorted(zip(rows.tolist(), columns.tolist(), strict=True), key=lambda p: _known(float(first[p])))[
+    pairs = sorted(zip(rows.tolist(), columns.tolist(), strict=True), key=lambda p: unknown_last(float(first[p])))[
         :MOST_OPPOSED
     ]
     lines = [
@@ -136,7 +141,3 @@ def _shares(read: TableReport, label: str) -> Array | None:
 def _cosines(read: TableReport, label: str) -> Array | None:
     found = read.report.get("conflicts", {}).get(label, {}).get("cosines")
     return np.array(found, float) if found else None
-
-
-def _known(x: float) -> float:
-    return x if math.isfinite(x) else math.inf

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -17,32 +18,54 @@ from ..evaluation import (
     rate_table,
     reconstruction_table,
 )
+from ..evaluation._multimodal_tables import BASELINE, Result
 from ..evaluation._multimodal_tables import Cell as Score
-from ..evaluation._multimodal_tables import Result
 from ..evaluation._multimodal_tables import Row as Line
 from ._page_parts import Cell, Header, Row, Table, count, listed, name, numeric, settings_of, words
-from ._selection import MODELS, impartiality_label
+from ._selection import MODELS, different_settings, impartiality_label
 from ._svg import number
 
 Report = Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A report, and what it is called among others."""
+
+    report: Report
+    image: bytes | None
+    model: str
+
+    @property
+    def method(self) -> str:
+        return impartiality_label(self.report["config"]["impartial"])
+
+    @property
+    def seed(self) -> int:
+        seed: int = self.report["config"]["training"].get("seed", 0)
+        return seed
+
+    @property
+    def title(self) -> str:
+        return f"{self.model}, {self.method}, seed {self.seed}"
+
+
 def multimodal_context(reports: Sequence[Report], images: Sequence[bytes | None]) -> dict[str, Any]:
     """Everything that the template of multimodal reports asks for."""
-    first, several = reports[0], len(reports) > 1
-    results = _results(reports)
+    entries, several = _entries(reports, images), len(reports) > 1
+    results, first = _results(entries), entries[0].report
     heading = Markup("{} on <bdi>{}</bdi>").format(
         "Multimodal models" if several else _model(first), first["data"]["name"]
     )
     return {
         "title": f"{first['data']['name']}: {'multimodal models' if several else first['name']}",
         "heading": heading,
-        "lead": [_lead(reports)],
+        "lead": [_several(results, len(entries)) if several else _lead(entries[0])],
         "several": several,
-        "sentences": [{"title": _title(r), "sentences": r.get("sentences", [])} for r in reports],
+        "sentences": [{"title": e.title, "sentences": e.report.get("sentences", [])} for e in entries],
         "parts": _parts(results, reports),
-        "pictures": _pictures(reports, images),
-        "settings": [{**settings_of(r), "title": _title(r)} for r in reports],
+        "pictures": _pictures(entries),
+        "settings": [{**settings_of(e.report), "title": e.title} for e in entries],
     }
 
 
@@ -52,29 +75,58 @@ def _model(report: Report) -> str:
     return f"{MODELS.get(experts, experts)}-{report['config']['objective']['name'].upper()}"
 
 
-def _title(report: Report) -> str:
-    """What a report is called among others: model, objective, f, seed."""
-    config = report["config"]
-    return f"{_model(report)}, {impartiality_label(config['impartial'])}, seed {config['training'].get('seed', 0)}"
+def _entries(reports: Sequence[Report], images: Sequence[bytes | None]) -> list[Entry]:
+    """Models in the order of their reports; of each, plain training first. What cannot stand together is refused."""
+    data = list(dict.fromkeys(report["data"]["name"] for report in reports))
+    if len(data) > 1:
+        raise ValueError(f"reports should be of the same data. Found {', '.join(data)}. Write a page for each.")
+    models = _names(reports)
+    entries = [Entry(*found) for found in zip(reports, images, models, strict=True)]
+    titles = [entry.title for entry in entries]
+    twice = next((title for title in titles if titles.count(title) > 1), None)
+    if twice is not None:
+        raise ValueError(f"reports should have one of {twice}. Found {titles.count(twice)}; take one away.")
+    kinds = list(map(_model, reports))
+
+    def place(entry: Entry) -> tuple[int, bool, int, str, int]:
+        kind, plain = kinds.index(_model(entry.report)), entry.method == BASELINE
+        return kind, not plain, models.index(entry.model), entry.method, entry.seed
+
+    return sorted(entries, key=place)
 
 
-def _results(reports: Iterable[Report]) -> list[Result]:
-    """Scores over seeds, by model with its objective and method."""
-    found: dict[tuple[str, str], list[MultimodalScores]] = {}
+def _names(reports: Sequence[Report]) -> list[str]:
+    """Model and objective, with the settings in which reports of these differ: other settings are other models."""
+    differing = {
+        model: [name.split(".") for name in different_settings([r for r in reports if _model(r) == model])]
+        for model in dict.fromkeys(map(_model, reports))
+    }
+    names = []
     for report in reports:
-        key = _model(report), impartiality_label(report["config"]["impartial"])
-        found.setdefault(key, []).append(MultimodalScores.from_dict(report["scores"]))
+        config, model = report["config"], _model(report)
+        said = [f"{key} {config.get(section, {}).get(key, 'not set')}" for section, key in differing[model]]
+        names.append(", ".join([model, *said]))
+    return names
+
+
+def _results(entries: Sequence[Entry]) -> list[Result]:
+    """Scores over seeds, by model and method."""
+    found: dict[tuple[str, str], list[MultimodalScores]] = {}
+    for entry in entries:
+        found.setdefault((entry.model, entry.method), []).append(MultimodalScores.from_dict(entry.report["scores"]))
     return [(*key, seeds) for key, seeds in found.items()]
 
 
-def _lead(reports: Sequence[Report]) -> Markup:
-    if len(reports) > 1:
-        names = [f"{model}, {method} ({count(len(seeds), 'seed')})" for model, method, seeds in _results(reports)]
-        return Markup("{} side by side: {}.").format(count(len(reports), "run"), listed(names))
-    report = reports[0]
+def _several(results: Sequence[Result], n: int) -> Markup:
+    names = [f"{model}, {method} ({count(len(seeds), 'seed')})" for model, method, seeds in results]
+    return Markup("{} side by side: {}.").format(count(n, "run"), listed(names))
+
+
+def _lead(entry: Entry) -> Markup:
+    report = entry.report
     scores, data = MultimodalScores.from_dict(report["scores"]), report["data"]
     text = Markup("{} learnt {} of {} with {}: {}. ").format(
-        name(_title(report)), count(data["rows"], "row"), data["name"],
+        name(entry.title), count(data["rows"], "row"), data["name"],
         count(len(data["modalities"]), "modality", "modalities"), listed(data["modalities"]),
     )  # fmt: skip
     cross = list(scores.summary["cross"].values())
@@ -169,16 +221,16 @@ def _score(cell: str | Score) -> Cell:
     return Cell(number(cell.mean, digits) + spread, value, "bold" if cell.bold else "")
 
 
-def _pictures(reports: Sequence[Report], images: Sequence[bytes | None]) -> list[dict[str, str]]:
+def _pictures(entries: Sequence[Entry]) -> list[dict[str, str]]:
     found = []
-    for report, image in zip(reports, images, strict=True):
-        if image is None:
+    for entry in entries:
+        if entry.image is None:
             continue
-        about = ", ".join(report["data"]["modalities"])
+        about = ", ".join(entry.report["data"]["modalities"])
         alternative = (
-            f"Samples of {_title(report)}: for every subset of {about} a panel with the given items of test "
+            f"Samples of {entry.title}: for every subset of {about} a panel with the given items of test "
             "rows, and below them what the model generates from these."
         )
-        source = "data:image/png;base64," + base64.b64encode(image).decode()
-        found.append({"title": _title(report), "source": source, "words": alternative})
+        source = "data:image/png;base64," + base64.b64encode(entry.image).decode()
+        found.append({"title": entry.title, "source": source, "words": alternative})
     return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..schema._toml import toml_value
+from ._config import toml_text
 from ._svg import number
 
 
@@ -89,6 +89,11 @@ def percent(share: float, digits: int = 0) -> str:
     return "less than 1\u00a0%" if not digits and 0 < share < 0.005 else f"{number(100 * share, digits)}\u00a0%"
 
 
+def unknown_last(x: float) -> float:
+    """What to sort a number by, from the smallest up."""
+    return x if math.isfinite(x) else math.inf
+
+
 def name(text: str) -> Markup:
     """A stranger's word within a sentence: it stands out, and its direction does not leak."""
     return Markup("<b><bdi>{}</bdi></b>").format(text)
@@ -107,14 +112,6 @@ def count(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
-def config_text(config: Mapping[str, Any]) -> str:
-    """The config of a report as TOML text."""
-    top = {key: value for key, value in config.items() if not isinstance(value, Mapping)}
-    parts = [_settings(top)] if top else []
-    parts += [f"[{key}]\n{_settings(value)}" for key, value in config.items() if isinstance(value, Mapping)]
-    return "\n\n".join(parts) + "\n"
-
-
 def settings_of(report: Mapping[str, Any], more: Iterable[tuple[str, str]] = ()) -> dict[str, Any]:
     """What it takes to get the numbers again."""
     facts = [*more]
@@ -131,7 +128,7 @@ def settings_of(report: Mapping[str, Any], more: Iterable[tuple[str, str]] = ())
         "title": report["name"],
         "command": report.get("command", ""),
         "facts": facts,
-        "config": config_text(report["config"]),
+        "config": toml_text(report["config"]),
     }
 
 
@@ -140,7 +137,3 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.3g} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def _settings(section: Mapping[str, Any]) -> str:
-    return "\n".join(f"{key} = {toml_value(value)}" for key, value in section.items() if value is not None)

@@ -41,13 +41,14 @@ from ._page_parts import (
     percent,
     settings_of,
     signed,
+    unknown_last,
     words,
 )
 from ._pairplot import pair_plot
 from ._results import Run, TableReport
 from ._svg import number
 
-WIDE, NARROW = 760, 343  # pixels
+WIDTHS = {"wide": 760, "narrow": 343}  # of charts, in pixels
 MOST_PAIRED = 4
 CHOICE = ("Method", "KL weight", "Restored", "Validation", "Test, median", "Mean ± sd", "Better in", "p", "Rate",
           "ELBO", "log\u00a0p", "Hidden")  # fmt: skip
@@ -104,7 +105,7 @@ def _columns(read: TableReport, chosen: Run | None) -> dict[str, Any]:
     )
     table = Table("errors of all columns", caption, heads, rows, 5 if chosen else -1, "descending")
     label = f"Errors of {count(n, 'column')}, plain and impartial. The table below has the numbers."
-    charts = {kind: dumbbell(pairs, label, width=w) for kind, w in (("wide", WIDE), ("narrow", NARROW))}
+    charts = {kind: dumbbell(pairs, label, width=w) for kind, w in WIDTHS.items()}
     heading = "Column by column" if chosen is not None else "Errors of all columns"
     return {"heading": heading, "words": _column_words(pairs), "pairs": pairs, "table": table, **charts}
 
@@ -115,11 +116,11 @@ def _column_words(pairs: Sequence[Pair]) -> Markup:
         return Markup("Only {} training was measured.").format(PLAIN)
     best, worst = known[0], known[-1]
     text = Markup("")
-    if best.gain > 0:
+    if best.gain > 0 and number(best.plain) != number(best.impartial):
         text = Markup("{} gains most: its error goes from {} to {}. ").format(
             name(best.name), number(best.plain), number(best.impartial)
         )
-    losers = [p.name for p in known if p.gain < 0]
+    losers = [p.name for p in known if p.gain < 0 and number(p.plain) != number(p.impartial)]
     if not losers:
         return text + Markup("No column pays for it.")
     loss = Markup("{} {}; {} loses most, from {} to {}.")
@@ -144,9 +145,10 @@ def _kinds(read: TableReport, chosen: Run | None) -> dict[str, Any]:
         rows.append(Row([*cells, *([numeric(p.impartial), signed(p.gain)] if chosen else [])]))
     titles = ["Columns", "Trivial", "Plain", *(["Impartial", "Gain"] if chosen else [])]
     heads = [Header("Kind", words=True), *(Header(title, down=title in ("Columns", "Gain")) for title in titles)]
-    table = Table("errors by kind", "Mean error of the columns of a kind, median over seeds.", heads, rows)
+    caption = "Mean error of the columns of a kind, median over seeds. Trivial: of the first seed."
+    table = Table("errors by kind", caption, heads, rows)
     label = "Errors by kind of column, plain and impartial. The table below has the numbers."
-    charts = {kind: dumbbell(pairs, label, width=w) for kind, w in (("wide", WIDE), ("narrow", NARROW))}
+    charts = {kind: dumbbell(pairs, label, width=w) for kind, w in WIDTHS.items()}
     said = "Nominal columns are binary, categorical and ordinal ones." if "nominal" in plain else ""
     return {"words": f"Errors of columns of the same likelihood, taken together. {said}", "table": table, **charts}
 
@@ -163,7 +165,10 @@ def _neglect(read: TableReport, chosen: Run | None) -> list[Markup]:
         else:
             said = Markup("{} training neglects no column.").format(label)
         found.append(said)
-    rule = "A column is neglected if its error is above 98 % of what guessing its mean or mode would give. "
+    rule = (
+        "A column is neglected if its error (median over seeds) is above 98 % of what guessing its mean or mode "
+        "gives (first seed). "
+    )
     return [Markup(rule) + Markup(" ").join(found)]
 
 
@@ -183,7 +188,7 @@ def _rate(read: TableReport, chosen: Run | None) -> dict[str, Any]:
         f"Mean error against rate: plain training at {count(len(curve), 'KL weight')}, and {len(others)} more runs."
     )
     charts = {kind: rate_distortion(curve, others, label, beat=beat, width=w)
-              for kind, w in (("wide", WIDE), ("narrow", NARROW))}  # fmt: skip
+              for kind, w in WIDTHS.items()}  # fmt: skip
     rows = [
         Row([words(p.label), numeric(p.rate, 2), numeric(p.error, 4)], _row_class(p.class_))
         for p in (*curve, *others)
@@ -252,7 +257,7 @@ def _quality(report: Mapping[str, Any], labels: Sequence[str]) -> list[str]:
 
 
 def _choice(read: TableReport, chosen: Run | None) -> dict[str, Any]:
-    rows = sorted(read.runs, key=lambda run: _known(read.mean(run, "validation")))
+    rows = sorted(read.runs, key=lambda run: unknown_last(read.mean(run, "validation")))
     heads = [Header(title, words=title in ("Method", "Restored"), down=title in LARGEST_FIRST) for title in CHOICE]
     table = Table(
         "all choices of f",
@@ -281,10 +286,6 @@ def _choice_row(read: TableReport, run: Run, chosen: Run | None) -> Row:
     cells += [numeric(read.median(run, measure), 2) for measure in ("rate", "elbo", "log_likelihood")]
     cells += [numeric(read.median(run, "hidden"))]
     return Row(cells, "chosen" if run is chosen else "base" if base else "")
-
-
-def _known(x: float) -> float:
-    return x if math.isfinite(x) else math.inf
 
 
 # Data

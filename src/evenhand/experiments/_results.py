@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from ..evaluation._multimodal_tables import ALPHA
 from ..schema import Kind
 from ._labels import method_label, short_method_label
 
-FORMAT = 1
+FORMAT = 1  # of report.json
 NEGLECTED = 0.98  # a column no better than this share of guessing its mean or mode has not been learnt
-HIGHER = ("elbo", "log_likelihood", "quality")  # better if higher; errors and rates are not
+OPPOSED = -0.05  # gradients with a lower cosine are in conflict; nearer to zero they are not
+SLACK = 0.97  # rates as close as this are the same
 
 Run = Mapping[str, Any]
 """An entry of a table report's "runs": one method, one KL weight, all seeds."""
@@ -180,16 +181,15 @@ class TableReport:
         """In how many seeds a run has a lower error than plain training."""
         return int((self.values(run, "error") < self.values(self.plain, "error")).sum())
 
-    def p_value(self, run: Run, measure: str = "error") -> float:
+    def p_value(self, run: Run) -> float:
         """The corrected paired t-test that a run beats plain training, one-sided; NaN if there is no test."""
-        ours, plain = self.values(run, measure), self.values(self.plain, measure)
+        ours, plain = self.values(run, "error"), self.values(self.plain, "error")
         both = np.isfinite(ours) & np.isfinite(plain)
         if both.sum() < 2 or (np.isfinite(plain) & ~both).any():
             return math.nan
         differences = ours[both] - plain[both]
         ratio = self.data["test_rows"] / self.data["train_rows"]
-        alternative: Literal["greater", "less"] = "greater" if measure in HIGHER else "less"
-        return corrected_paired_t_test(differences, ratio, alternative=alternative).pvalue
+        return corrected_paired_t_test(differences, ratio, alternative="less").pvalue
 
     def significant(self, run: Run) -> bool:
         """Whether the error of a run is lower than that of plain training, at the paper's level of 0.1."""
@@ -205,14 +205,31 @@ class TableReport:
             found[group] = float(np.median(means)) if means else math.nan
         return found
 
+    def points(self, measure: str) -> list[tuple[float, float, float]]:
+        """Rate, measure and KL weight of plain training, by rate: medians over seeds, where both are known."""
+        found = [(self.median(run, "rate"), self.median(run, measure), float(run["kl_weight"])) for run in self.curve]
+        return sorted(point for point in found if np.isfinite(point).all())
+
     def at_rate(self, measure: str, rate: float) -> float:
-        """A measure of plain training at a rate: its medians over KL weights, linear in between, level outside."""
-        points = [(self.median(run, "rate"), self.median(run, measure)) for run in self.curve]
-        points = sorted(point for point in points if np.isfinite(point).all())
-        if not points or math.isnan(rate):
+        """A measure of plain training at a rate: its medians over KL weights, linear in between, level outside.
+
+        With fewer than two KL weights there is no curve, and it is NaN.
+        """
+        points = self.points(measure)
+        if len(points) < 2 or not math.isfinite(rate):
             return math.nan
-        rates, values = zip(*points, strict=True)
+        rates, values, _ = zip(*points, strict=True)
         return float(np.interp(rate, rates, values))
+
+    def reaches(self, rate: float) -> bool | None:
+        """Whether plain training comes to a rate, to 3 %, at a KL weight or between two; None if nobody knows.
+
+        Where it does not, `at_rate` gives the nearest end of its curve.
+        """
+        rates = [point[0] for point in self.points("error")]
+        if len(rates) < 2 or not math.isfinite(rate):
+            return None
+        return SLACK * rates[0] <= rate <= rates[-1] / SLACK
 
     def neglected(self, run: Run) -> list[str]:
         """The columns that a run reconstructs no better than by their mean or mode (error above 0.98 of that)."""

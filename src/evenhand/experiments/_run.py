@@ -14,9 +14,8 @@ from ..training import Tick
 from ._config import Experiment, TableExperiment, resolve
 from ._folder import Folder
 from ._multimodal import run_multimodal
+from ._results import FORMAT
 from ._tabular import run_table
-
-FORMAT = 1
 
 
 def run(
@@ -79,7 +78,7 @@ def _device(name: str) -> torch.device:
 
 def _where(device: str) -> dict[str, Any]:
     """What it was made with."""
-    on_gpu = _device(device).type == "cuda"
+    place = _device(device)
     return {
         "versions": {
             "evenhand": _version("evenhand"),
@@ -87,7 +86,9 @@ def _where(device: str) -> dict[str, Any]:
             "numpy": _version("numpy"),
             "python": platform.python_version(),
         },
-        "hardware": torch.cuda.get_device_name() if on_gpu else platform.processor() or platform.machine(),
+        "hardware": torch.cuda.get_device_name(place)
+        if place.type == "cuda"
+        else platform.processor() or platform.machine(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

@@ -27,14 +27,21 @@ def multimodal_results(
         validation: Whether to take the scores of validation rows; reports without them are an error.
     """
     found: dict[tuple[str, str], dict[int, MultimodalScores]] = {}
+    firsts: dict[tuple[str, str], Mapping[str, Any]] = {}
     for report in _multimodal(reports, objective, data):
         saved = report.get("validation") if validation else report["scores"]
         if saved is None:
             raise ValueError(f"{report['name']} should have validation scores to choose a method by. Found none.")
-        seeds = found.setdefault((_model(report), impartiality_label(report["config"]["impartial"])), {})
-        seed = report["config"]["training"]["seed"]
+        key = _model(report), impartiality_label(report["config"]["impartial"])
+        seeds, seed = found.setdefault(key, {}), report["config"]["training"]["seed"]
         if seed in seeds:
             raise ValueError(f"reports should have one of {report['name']}. Found two; take one away.")
+        differing = different_settings([firsts.setdefault(key, report), report])
+        if differing:
+            raise ValueError(
+                f"reports of {', '.join(key)} should differ in their seeds only. {report['name']} differs in "
+                f"{', '.join(differing)}; take it away."
+            )
         seeds[seed] = MultimodalScores.from_dict(saved)
     order = list(MODELS.values())
     keys = sorted(found, key=lambda key: (order.index(key[0]), key[1] != BASELINE, key[1]))
@@ -96,6 +103,17 @@ def impartiality_label(section: Mapping[str, Any]) -> str:
     if not section["goals"]:
         return BASELINE
     return f"{short_method_label(section['method'], section['alpha'])}, {' + '.join(section['goals'])}"
+
+
+def different_settings(reports: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which settings differ between reports, such as "training.epochs"; but for the seed and the choice of f."""
+    flat = [
+        {f"{section}.{key}": value for section, settings in report["config"].items() if section != "impartial"
+         for key, value in (settings.items() if isinstance(settings, Mapping) else ())}
+        for report in reports
+    ]  # fmt: skip
+    names = dict.fromkeys(name for settings in flat for name in settings if name != "training.seed")
+    return [name for name in names if any(settings.get(name) != flat[0].get(name) for settings in flat)]
 
 
 def _model(report: Mapping[str, Any]) -> str:

@@ -53,10 +53,12 @@ def load(data: Data) -> Source:
     """The table that a config names."""
     source = _from_file(data) if data.path else _public(data.name)
     n = len(source.table)
-    if n < FEWEST:
-        raise ValueError(f"data should have at least {FEWEST} rows to train, choose and test on. Found {n}.")
     if data.rows > n:
         raise ValueError(f"data.rows should be at most the {n} rows that there are. Found {data.rows}.")
+    if (data.rows or n) < FEWEST:
+        raise ValueError(
+            f"data should have at least {FEWEST} rows to train, choose and test on. Found {data.rows or n}."
+        )
     if data.rows and data.rows < n:
         some = np.sort(np.random.default_rng(0).permutation(n)[: data.rows])
         note = f"{source.note} {data.rows} of {n} rows, taken at random.".strip()
@@ -140,11 +142,12 @@ class Splits:
 
     def errors(self, guess: Tensor, part: int, replica_seeds: Sequence[int], scored: Tensor | None = None) -> Tensor:
         """The paper's error of every replica and column, ``[R, D]``; NaN where nothing is scored."""
+        ranges = (self.limits[1] - self.limits[0]).to(self.device) if self._model.within_range else None
         found = torch.empty(len(guess), guess.shape[-1], dtype=torch.float64, device=self.device)
         for s, seed in enumerate(self.seeds):
             mine = [r for r, other in enumerate(replica_seeds) if other == seed]
             truth = self.truth[torch.tensor(self.parts[s][part], device=self.device)]
             cells = torch.isfinite(truth) if scored is None else torch.isfinite(truth) & scored
             if mine:
-                found[mine] = column_errors(truth, guess[mine], cells, self.schema)
+                found[mine] = column_errors(truth, guess[mine], cells, self.schema, ranges=ranges)
         return found

@@ -105,16 +105,18 @@ def equal_rate(reports: Reports) -> Table:
         if run is None:
             continue
         rate = report.median(run, "rate")
-        line: list[str | Cell] = [title_of(report), report.label(run), Cell(rate, 1)]
+        reached = {True: "yes", False: "no", None: "-"}[report.reaches(rate)]
+        line: list[str | Cell] = [title_of(report), report.label(run), Cell(rate, 1), reached]
         for name, _, digits in measures:
             line += [Cell(report.at_rate(name, rate), digits), Cell(report.median(run, name), digits)]
         rows.append(line)
     header = [
-        ["", "", "", *(title for _, title, _ in measures for _ in range(2))],
-        ["", "method", "rate", *["plain", "impartial"] * len(measures)],
+        ["", "", "", "", *(title for _, title, _ in measures for _ in range(2))],
+        ["", "method", "rate", "reached", *["plain", "impartial"] * len(measures)],
     ]
     notes = [
-        "Plain training over KL weights, interpolated at the rate of the impartial choice; level beyond its ends."
+        "Plain training over KL weights, interpolated at the rate of the impartial choice. Reached: whether it comes "
+        "to that rate (within 3 %); if not, the nearest end of its curve stands here. One KL weight is no curve."
     ]
     return Table("At equal rate", header, rows, notes, 2)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,28 @@ def run_table(
     config: TableExperiment, folder: Folder, *, device: torch.device, tick: Tick, save_seconds: float = SAVE_SECONDS
 ) -> dict[str, Any]:
     """Train and measure; what is measured is the report. Interrupted, it goes on from its last checkpoint."""
+    with _one_thread():
+        return _run_table(config, folder, device, tick, save_seconds)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute with one processor: layers are small, so that a second one saves a quarter of the time at best.
+
+    On a machine with other work, threads that wait for each other take ten times as long; and sums in another order
+    would give other numbers on another machine.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _run_table(
+    config: TableExperiment, folder: Folder, device: torch.device, tick: Tick, save_seconds: float
+) -> dict[str, Any]:
     source = load(config.data)
     splits = Splits(source, config, device)
     job = _Training(config, splits, folder, tick, save_seconds)
@@ -110,6 +133,7 @@ class _Training:
         labels = [[c.method, c.kl_weight, c.restored] for c in self.choices]
         self.history: dict[str, Any] = {"choices": labels, "seeds": splits.seeds, "checks": []}
         self._first, self.seconds = torch.tensor(first, device=splits.device), 0.0
+        self._hidden = hidden_cells(config, len(splits.parts[0][2]), len(splits.schema)).to(splits.device)
 
     def _make_stack(self, runs: Sequence[Run]) -> Stack:
         training, objective = self.config.training, self.config.objective
@@ -191,12 +215,12 @@ class _Training:
         rate, bound, _ = rates_and_bounds(model, rows, test, generator=generator)
         base = (splits.base * rows.split(rows.record)[2]).sum(-1)[test]
         density = log_likelihood(model, rows, test, splits.base, n_samples=how.n_samples, generator=generator)
-        hidden = hidden_cells(self.config, test.shape[-1], len(splits.schema)).to(splits.device)
-        visible = ~hidden[:, model.likelihood.order]
+        visible = ~self._hidden[:, model.likelihood.order]
         averages = expectations(model, rows, test, visible, n_samples=20, generator=generator)
-        # expectations of log-normal numbers know no bounds; a guess within the range of the data has an error below 1
-        guessed = splits.errors(model.likelihood.decide(averages), 2, seeds, hidden).clamp(max=1.0)
-        return {
+        guessed = splits.errors(model.likelihood.decide(averages), 2, seeds, self._hidden)
+        # expectations of log-normal numbers know no bounds, and one such column would drown all others
+        guessed = torch.where(guessed.isfinite(), guessed.clamp(max=1.0), guessed)
+        found = {
             "validation": self.best.scores,
             "error": columns.nanmean(-1),
             "columns": columns,
@@ -206,9 +230,12 @@ class _Training:
             "hidden": guessed.nanmean(-1),
             "hidden_columns": guessed,
         }
+        # a run that never had a finite error has no best weights to be measured
+        failed = ~self.best.scores.isfinite()
+        return {name: torch.where(failed.view(-1, *[1] * (x.ndim - 1)), torch.nan, x) for name, x in found.items()}
 
     def conflicts(self, shown: dict[str, int]) -> dict[str, Any]:
-        """Shares of the gradient over training, and cosines at the end, of some choices (first seed)."""
+        """Shares of the gradient over training, and cosines at the best weights, of some choices (first seed)."""
         checks = self.history["checks"]
         reading = head_gradients(self.stack.model, self.splits.rows, self.validation[:, :READ_ROWS])
         found: dict[str, Any] = {"steps": [check["step"] for check in checks]}
@@ -219,7 +246,15 @@ class _Training:
 
 
 def hidden_cells(config: TableExperiment, n: int, n_columns: int) -> Tensor:
-    """The cells of test rows that are guessed without being seen."""
+    """The cells of test rows that are guessed without being seen: none where there is nothing to guess them from."""
+    if n_columns == 1:
+        return torch.zeros(n, 1, dtype=torch.bool)
+    most = 1 - 1 / n_columns
+    if config.evaluation.hidden > most:
+        raise ValueError(
+            f"evaluation.hidden should be at most {most:.2f}: a row of {n_columns} columns needs a cell to guess "
+            f"from. Found {config.evaluation.hidden}."
+        )
     return torch.tensor(completely_at_random((n, n_columns), config.evaluation.hidden, seed=0))
 
 
