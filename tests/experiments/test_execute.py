@@ -197,7 +197,7 @@ def test_on_ray_force_starts_over_once(ray, path, tmp_path):
     config = tiny(path)
     folder = run(config, tmp_path, device="cpu")
     before = contents(folder.path)
-    (folder.path / "left over.txt").write_text("")
+    (folder.path / "samples.png").write_text("")
     cleared = []
     _, ended, calls = record()
     with pytest.MonkeyPatch.context() as patch:
@@ -209,7 +209,7 @@ def test_on_ray_force_starts_over_once(ray, path, tmp_path):
         assert cleared == [folder.path]  # here, and not by the job
         assert ended == [folder.path]
         assert contents(folder.path) == before
-        assert not (folder.path / "left over.txt").exists()
+        assert not (folder.path / "samples.png").exists()
         with folder.locked(), pytest.raises(FailedError, match="is being worked on by another process"):
             execute([config], tmp_path, executor="ray", device="cpu", force=True, **calls)
     assert folder.report()

@@ -78,7 +78,7 @@ def test_another_setting_or_another_content_is_another_run(done, path, tmp_path)
 
 def test_force_starts_over(done, path, tmp_path):
     before, numbers = stamps(done), contents(done.path)
-    (done.path / "left over.txt").write_text("")
+    (done.path / "samples.png").write_text("")
     # a checkpoint is not gone on from
     (done.path / "checkpoint.pt").write_bytes(b"not a checkpoint")
     words = []
@@ -92,7 +92,7 @@ def test_force_starts_over(done, path, tmp_path):
     )
     assert words[0] == (0, "training")
     assert contents(done.path) == numbers
-    assert not (done.path / "left over.txt").exists()
+    assert not (done.path / "samples.png").exists()
     after = stamps(done)
     assert all(after[name] > before[name] for name in before if name != "lock")
 
