@@ -182,14 +182,13 @@ def test_a_lock_is_for_one_directory_and_ends_with_its_block(folder):
 # ---------------------------------------------------------------- starting over
 
 
-def test_clearing_deletes_all_of_a_run(folder):
+def test_clearing_deletes_all_of_a_run_but_its_config(folder):
     finished(folder)
-    (folder.path / "more").mkdir()
-    (folder.path / "more" / "file").write_text("")
+    folder.write("history.json", "")
     with folder.locked():
         folder.clear()
-        assert [p.name for p in folder.path.iterdir()] == ["lock"]  # which is held
-    assert folder.state == "not begun"
+        assert {p.name for p in folder.path.iterdir()} == {"config.toml", "lock"}  # which is held
+    assert folder.state == "started"
     folder.clear()
 
 
@@ -218,30 +217,22 @@ def test_a_run_that_was_stopped_before_its_config_was_there_can_be_cleared(folde
 
 
 def test_clearing_that_is_stopped_can_be_done_again(folder, monkeypatch):
-    """DONE goes first, so that no half is taken for a result; the config last, so that it is still known as a run."""
+    """DONE goes first, so that no half is taken for a result."""
     finished(folder)
-    for name in ("a", "z", "history.json"):
-        folder.write(name, "")
-    unlink, deleted = type(folder.path).unlink, []
+    unlink = type(folder.path).unlink
 
-    def stop_at_third(self, *args, **kwargs):
-        if len(deleted) == 2:
+    def stop_after_done(self, *args, **kwargs):
+        if self.name != "DONE":
             raise KeyboardInterrupt
-        deleted.append(self.name)
         unlink(self, *args, **kwargs)
 
-    while (folder.path / "config.toml").exists():
-        deleted.clear()
-        with monkeypatch.context() as patch:
-            patch.setattr(type(folder.path), "unlink", stop_at_third)
-            try:
-                folder.clear()
-            except KeyboardInterrupt:
-                assert folder.state == "started"
-    assert list(folder.path.iterdir()) == []
-
-
-# ---------------------------------------------------------------- by path
+    with monkeypatch.context() as patch:
+        patch.setattr(type(folder.path), "unlink", stop_after_done)
+        with pytest.raises(KeyboardInterrupt):
+            folder.clear()
+    assert folder.state == "started"
+    folder.clear()
+    assert [p.name for p in folder.path.iterdir()] == ["config.toml"]
 
 
 def test_a_directory_is_opened_by_its_path_even_if_renamed(folder):
