@@ -68,8 +68,8 @@ class Folder:
             raise ValueError(
                 f"{self.path} should be the directory of a run. Found no config in it; delete it by hand."
             )
-        for name in FILES:
-            (self.path / name).unlink(missing_ok=True)
+        for path in [*(self.path / name for name in FILES), *self.path.glob("*.partial")]:
+            path.unlink(missing_ok=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
