@@ -377,7 +377,7 @@ def test_training_that_falls_apart_is_reported(tmp_path):
     config = tiny(path, "training.lr=1e30", "evaluation.generate=5")
     report = run(config, tmp_path, device="cpu").report()
     assert report["runs"][0]["validation"] == [None, None]
-    assert np.isfinite(report["runs"][0]["error"]).all()  # of what was there before it fell apart
+    assert report["runs"][0]["error"] == [None, None]
 
 
 def test_columns_of_one_kind_alone(tmp_path):
