@@ -136,10 +136,10 @@ def check_method(name: str, what: str, *also: str) -> None:
 
 def check_device(name: str) -> None:
     """Refuse a device that is not there."""
-    from ..experiments._run import _device
+    from ..training import find_device
 
     with arguments():
-        _device(name)
+        find_device(name)
 
 
 def split(text: str | None, what: str, known: tuple[str, ...] = ()) -> list[str] | None:

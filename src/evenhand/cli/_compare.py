@@ -71,7 +71,7 @@ def compare(
     for method in chosen or []:
         check_method(method, "--methods")
     options = {"n_seeds": seeds, "steps": steps, "methods": chosen}
-    config = _prepare(console, data, schema, overrides, {k: v for k, v in options.items() if v is not None})
+    config = prepare(console, data, schema, overrides, {k: v for k, v in options.items() if v is not None})
     folder = train(console, config, out, force=force, device=device)
     from ..experiments._results import TableReport
 
@@ -82,7 +82,7 @@ def compare(
     console.result({"folder": str(folder.path), "page": str(written), **found})
 
 
-def _prepare(
+def prepare(
     console: Console, data: str, schema: Path | None, overrides: list[str] | None, options: dict[str, Any]
 ) -> Experiment:
     """The config of a comparison; says what was assumed about the table."""

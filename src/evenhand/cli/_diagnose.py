@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ._arguments import DataArgument, Device, Force, Out, SchemaOption, check_device
-from ._compare import Steps, _prepare, train
+from ._compare import Steps, prepare, train
 from ._console import Console, number
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def diagnose(
     console: Console = ctx.obj
     check_device(device)
     options = {"n_seeds": 1, "methods": ("sum",), "steps": steps}
-    config = _prepare(console, data, schema, list(QUICK), options)
+    config = prepare(console, data, schema, list(QUICK), options)
     folder = train(console, config, out, force=force, device=device)
     from ..experiments._results import TableReport
 

@@ -94,6 +94,19 @@ def load_model(path: Path, what: str) -> TabularVAE:
     return TabularVAE.load(path)
 
 
+def refuse_training(what: str, *options: object) -> None:
+    """A model that is there is not trained: refuse the options that would say how."""
+    if any(option not in (None, "auto") for option in options):
+        raise BadArgumentError(f"{what} should stand without options of training. Found some; leave them out.")
+
+
+def keep_model(console: Console, fitted: TabularVAE, path: Path | None) -> None:
+    """Save a model if that is wanted, and say where."""
+    if path is not None:
+        fitted.save(path)
+        console.say(f"Model: {path}")
+
+
 def fit_options(method: str, kl_weight: str) -> dict[str, Any]:
     """The two arguments as an estimator takes them."""
     if method != "auto":

@@ -8,8 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from ._arguments import MODEL, DataArgument, Device, SchemaOption, check_device, check_output
-from ._console import BadArgumentError, Console
-from ._fitted import Epochs, KLWeight, Method, SaveModel, Seed, fit, fit_options, load_frame, load_model
+from ._console import Console
+from ._fitted import (
+    Epochs,
+    KLWeight,
+    Method,
+    SaveModel,
+    Seed,
+    fit,
+    fit_options,
+    keep_model,
+    load_frame,
+    load_model,
+    refuse_training,
+)
 
 
 def impute(
@@ -53,16 +65,14 @@ def impute(
     check_output(save_model, "--save-model", suffix=MODEL)
     check_device(device)
     options = fit_options(method, kl_weight)
-    if model is not None and (schema or save_model or method != "auto" or kl_weight != "auto" or epochs):
-        raise BadArgumentError("--model should stand without options of training. Found some; leave them out.")
+    if model is not None:
+        refuse_training("--model", schema, save_model, method, kl_weight, epochs)
     from ..data import write_file
 
     ready = None if model is None else load_model(model, "--model")
     loaded = load_frame(data, schema)
     fitted = ready or fit(console, loaded, **options, max_epochs=epochs, random_state=seed, device=device)
-    if save_model is not None:
-        fitted.save(save_model)
-        console.say(f"Model: {save_model}")
+    keep_model(console, fitted, save_model)
     tables = [fitted.transform(loaded.frame)] if draws is None else fitted.sample_posterior(loaded.frame, draws, seed)
     for table, path in zip(tables, paths, strict=True):
         write_file(table, path)

@@ -167,10 +167,8 @@ def _multimodal(
         raise BadArgumentError(f"--datasets should be left out for {table}: it is about MNIST-SVHN-Text.")
     experts: Any = split(models, "--models", EXPERTS) or EXPERTS
     objectives: Any = OF_MODALITIES[table]
-    n = seeds or (2 if quick else 5)
-    with arguments():  # one by one, since the quick ones of several seeds are those of the first two
-        rounds = [multimodal_jobs(objectives, experts, [seed], quick) for seed in range(n)]
-    return [job for same in zip(*rounds, strict=True) for job in same]
+    with arguments():
+        return [*multimodal_jobs(objectives, experts, None if seeds is None else range(seeds), quick)]
 
 
 def _folders(jobs: Sequence[Experiment], out: Path) -> list[Folder]:

@@ -8,8 +8,20 @@ from typing import Annotated
 import typer
 
 from ._arguments import MODEL, Device, SchemaOption, check_device, check_output
-from ._console import BadArgumentError, Console
-from ._fitted import Epochs, KLWeight, Method, SaveModel, Seed, fit, fit_options, load_frame, load_model
+from ._console import Console
+from ._fitted import (
+    Epochs,
+    KLWeight,
+    Method,
+    SaveModel,
+    Seed,
+    fit,
+    fit_options,
+    keep_model,
+    load_frame,
+    load_model,
+    refuse_training,
+)
 from ._given import parse_given
 from ._names import complete_data
 
@@ -64,10 +76,7 @@ def sample(
     from ..data import forms_of, write_file
 
     if data.endswith(MODEL):
-        if schema or save_model or method != "auto" or kl_weight != "auto" or epochs:
-            raise BadArgumentError(
-                "A saved model should stand without options of training. Found some; leave them out."
-            )
+        refuse_training("A saved model", schema, save_model, method, kl_weight, epochs)
         fitted = load_model(Path(data), "MODEL")
     else:
         loaded = load_frame(data, schema)
@@ -75,9 +84,7 @@ def sample(
             parse_given(given, loaded.known, forms_of(loaded.frame, loaded.known))
         fitted = fit(console, loaded, **options, max_epochs=epochs, random_state=seed, device=device)
     known = parse_given(given or [], fitted.schema_, fitted._forms)
-    if save_model is not None:
-        fitted.save(save_model)
-        console.say(f"Model: {save_model}")
+    keep_model(console, fitted, save_model)
     made = fitted.sample(rows, given=known or None, random_state=seed)
     write_file(made, output)
     console.say(f"{rows:,} rows written: {output}")

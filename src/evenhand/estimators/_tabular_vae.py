@@ -33,7 +33,7 @@ from ..impartial import Method
 from ..likelihoods import TableLikelihood
 from ..models import HIVAE, VAE
 from ..schema import Schema
-from ..training import Rows, Run, Stack
+from ..training import Rows, Run, Stack, find_device
 from ._candidates import candidates
 from ._held_out import HeldOut, shrink
 from ._input import as_wanted, read_given, remember_columns, tidy
@@ -214,7 +214,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self._check_table(table)
         self._template, self._forms = X[:0], forms_of(X, self.schema_)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        torch_device = self._device()
+        torch_device = find_device(self.device)
         held_out, train = self._split(len(table))
         self._prepare(table, train)
         rows = self._encode(table).to(torch_device)
@@ -237,16 +237,6 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         empty = [c.name for d, c in enumerate(self.schema_) if not table.observed[:, d].any()]
         if empty:
             raise ValueError(f"X should have values in all columns of the schema. Found none in {', '.join(empty)}.")
-
-    def _device(self) -> torch.device:
-        if self.device != "auto":
-            try:
-                return torch.empty(0, device=self.device).device
-            except (RuntimeError, TypeError, AssertionError) as error:
-                raise ValueError(
-                    f"device should be 'auto' or a device that is there. Found {self.device!r}."
-                ) from error
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def _split(self, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         order = np.random.default_rng(self._seed).permutation(n)

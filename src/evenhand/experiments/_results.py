@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..estimators._report import HARDLY
 from ..evaluation import corrected_paired_t_test
 from ..evaluation._multimodal_tables import ALPHA
 from ..schema import Kind
 from ._labels import method_label, short_method_label
 
 FORMAT = 1  # of report.json
-NEGLECTED = 0.98  # a column no better than this share of guessing its mean or mode has not been learnt
 OPPOSED = -0.05  # gradients with a lower cosine are in conflict; nearer to zero they are not
 SLACK = 0.97  # rates as close as this are the same
 
@@ -237,7 +237,7 @@ class TableReport:
         errors = np.array(run["columns"], float).T  # (D, S)
         medians = [float(np.median(known)) if len(known := _finite(row)) else math.nan for row in errors]
         pairs = zip(self.columns, medians, trivial, strict=True)
-        return [name for name, error, guess in pairs if error > NEGLECTED * guess]
+        return [name for name, error, guess in pairs if error > HARDLY * guess]
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..training import Tick
+from ..training import Tick, find_device
 from ._config import Experiment, TableExperiment, resolve
 from ._folder import Folder
 from ._multimodal import run_multimodal
@@ -51,7 +51,7 @@ def run(
     folder = Folder(root, config)
     if folder.state == "done" and not force:
         return folder
-    place: dict[str, Any] = {"device": _device(device), "tick": tick, **options}
+    place: dict[str, Any] = {"device": find_device(device), "tick": tick, **options}
     with folder.locked():
         if force:
             folder.clear()
@@ -67,18 +67,9 @@ def run(
     return folder
 
 
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"device should be 'auto' or a device that is there. Found {name!r}.") from error
-
-
 def _where(device: str) -> dict[str, Any]:
     """What it was made with."""
-    place = _device(device)
+    place = find_device(device)
     return {
         "versions": {
             "evenhand": _version("evenhand"),

@@ -74,7 +74,7 @@ def _public(name: str) -> Source:
 def _from_file(data: Data) -> Source:
     file = read_file(data.path)
     if data.schema:
-        schema = Schema.from_toml(Path(data.schema).read_text(encoding="utf-8"))
+        schema = Schema.read(data.schema)
     else:
         schema = Schema.infer(file.frame, unsupported="ignore")
     return Source(read(file.frame, schema), schema, Path(data.path).name, conversions=file.conversions)

@@ -59,14 +59,6 @@ def choices(runs: Runs) -> list[Choice]:
     return found + [Choice(method, restored=False) for method in others if runs.unrestored]
 
 
-def run_table(
-    config: TableExperiment, folder: Folder, *, device: torch.device, tick: Tick, save_seconds: float = SAVE_SECONDS
-) -> dict[str, Any]:
-    """Train and measure; what is measured is the report. Interrupted, it goes on from its last checkpoint."""
-    with _one_thread():
-        return _run_table(config, folder, device, tick, save_seconds)
-
-
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Compute with one processor: layers are small, so that a second one saves a quarter of the time at best.
@@ -82,9 +74,11 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _run_table(
-    config: TableExperiment, folder: Folder, device: torch.device, tick: Tick, save_seconds: float
+@_one_thread()
+def run_table(
+    config: TableExperiment, folder: Folder, *, device: torch.device, tick: Tick, save_seconds: float = SAVE_SECONDS
 ) -> dict[str, Any]:
+    """Train and measure; what is measured is the report. Interrupted, it goes on from its last checkpoint."""
     source = load(config.data)
     splits = Splits(source, config, device)
     job = _Training(config, splits, folder, tick, save_seconds)

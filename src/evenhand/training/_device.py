@@ -1,0 +1,15 @@
+"""Where to compute."""
+
+from __future__ import annotations
+
+import torch
+
+
+def find_device(name: str) -> torch.device:
+    """The device of that name; "auto" takes a GPU if there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise ValueError(f"device should be 'auto' or a device that is there. Found {name!r}.") from error
