@@ -3,12 +3,12 @@
 from ._batch import Batch
 from ._bernoulli import Bernoulli
 from ._categorical import Categorical
-from ._gaussian import Gaussian, natural
+from ._gaussian import Gaussian, Parameters, natural
 from ._inputs import Encoding, encoder_inputs
 from ._likelihood import TableLikelihood
 from ._ordinal import ordinal_logits
 from ._poisson import LARGEST, SMALLEST, Poisson
-from ._preprocessing import Preprocessing
+from ._preprocessing import PositiveRule, Preprocessing
 
 __all__ = [
     "LARGEST",
@@ -18,7 +18,9 @@ __all__ = [
     "Categorical",
     "Encoding",
     "Gaussian",
+    "Parameters",
     "Poisson",
+    "PositiveRule",
     "Preprocessing",
     "TableLikelihood",
     "encoder_inputs",
