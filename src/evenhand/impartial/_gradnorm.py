@@ -54,7 +54,7 @@ class GradNorm(Scaling):
         self.alpha = alpha
         self.lr = lr
         self.reference_step = reference_step
-        self.register_buffer("state", torch.empty(4, 0))  # the first backward pass tells T
+        self.register_buffer("state", torch.empty(4, 0))  # T is known from the first backward pass on
         self.register_buffer("steps", torch.zeros(1, dtype=torch.long))
 
     def reset(self) -> None:

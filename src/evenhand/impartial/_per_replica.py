@@ -1,4 +1,4 @@
-"""Another method for every replica of a stack."""
+"""A different method for every replica of a stack."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class PerReplica(Method):
     """R methods for gradients ``[R, T, n]``: replica r is settled by method r.
 
     Replicas that share a step of their chains, such as ``GradNorm() >> PCGrad()`` and ``GradNorm()``, take it
-    together in one call. What a replica gets does not depend on who shares its stack; its random numbers come
-    from `draws`.
+    together in one call. What a replica gets does not depend on which others share its stack; its random
+    numbers come from `draws`.
 
     Args:
         methods: One for every replica. They serve as patterns: states are kept here.
@@ -60,11 +60,11 @@ class PerReplica(Method):
             gradients = stage.settle(gradients.unmasked())  # type: ignore[operator]
         return gradients
 
-    def _check_replicas(self, found: list[int]) -> None:
+    def _check_replicas(self, leading: list[int]) -> None:
         n, drawn = len(self.names), None if self.draws is None else self.draws.numbers
-        if found != [n]:
+        if leading != [n]:
             raise ValueError(
-                f"gradients should have one problem for each of {n} replicas. Found leading axes {found}."
+                f"gradients should have one problem for each of {n} replicas. Found leading axes {leading}."
             )
         if drawn is not None and len(drawn) != n:
             raise ValueError(
@@ -82,8 +82,8 @@ class PerReplica(Method):
         for stage in self.stages:
             stage.keep(replicas)  # type: ignore[operator]
 
-    # Who takes a step with whom depends on who shared the stack at first, and so do the names of learnt states:
-    # the arrangement is a part of the state.
+    # Which replicas take a step together depends on the replicas that the stack began with, and so do the names of
+    # learnt states: the arrangement is part of the state.
 
     def get_extra_state(self) -> list[list[list[Any]]]:
         """For every stage its steps by name, and the replicas that take each."""
@@ -92,8 +92,8 @@ class PerReplica(Method):
     def set_extra_state(self, state: list[list[list[Any]]]) -> None:
         """Take over an arrangement of the same methods; what steps have learnt is loaded after this."""
         chains = [_chain(self._arrangement(), r) for r in range(len(self.names))]
-        found = {r for stage in state for _, group in stage for r in group}
-        if found != set(range(len(chains))) or any(
+        replicas = {r for stage in state for _, group in stage for r in group}
+        if replicas != set(range(len(chains))) or any(
             _chain(state, r) != [repr(step) for step in chain] for r, chain in enumerate(chains)
         ):
             raise ValueError(
@@ -152,7 +152,7 @@ class _Stage(nn.Module):
         return self._assemble(gradients, gram, work)
 
     def _assemble(self, gradients: Gradients, gram: Tensor, work: list[tuple[Index, Work]]) -> Gradients:
-        """The whole with the work done on its parts; a part that nobody worked on is left as it is."""
+        """The whole with the work done on its parts; a part that no step has touched is left as it is."""
         scales = matrix = mask = None
         for index, (new_scales, new_matrix, new_mask) in work:
             if new_scales is not None:
@@ -244,7 +244,7 @@ def _steps(method: Method) -> list[Method]:
 def _aligned(chains: list[list[Method]]) -> list[list[Method]]:
     """Chains of equal length, filled up with `Sum` so that equal steps stand side by side where they can.
 
-    GradDrop is last in any case: after it the Gram matrix alone no longer tells the gradients.
+    GradDrop is last in any case: after it the Gram matrix alone no longer describes the gradients.
     """
     depth = max(map(len, chains), default=0)
     last = {repr(chain[-1]) for chain in chains if len(chain) == depth}
@@ -293,7 +293,7 @@ def _same(a: object, b: object, *, but: str) -> bool:
         return a.keys() == b.keys() and all(key == but or _same(a[key], b[key], but=but) for key in a)
     if isinstance(a, list | tuple) and type(a) is type(b) and len(a) == len(b):
         return all(_same(x, y, but=but) for x, y in zip(a, b, strict=True))
-    # of anything else it is not known what equality means
+    # for anything else it is not known what equality means
     return a is b or (isinstance(a, bool | int | float | str | set) and type(a) is type(b) and a == b)
 
 

@@ -10,8 +10,8 @@ from ._method import Scaling
 class Sum(Scaling):
     r"""Leave the gradients as they are, :math:`\tilde g_t = g_t`: ordinary back-propagation.
 
-    A block with `Sum` changes nothing and can still be read, so it shows who is neglected before
-    anything is done about it.
+    A block with `Sum` changes nothing and can still be read, so it shows which heads are neglected
+    before anything is done about it.
     """
 
     def weights(self, gram: Tensor, /) -> Tensor:
