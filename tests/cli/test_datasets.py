@@ -7,10 +7,9 @@ import sys
 import pytest
 
 from evenhand.cli import _datasets
-from evenhand.cli._names import DATASETS, EXPERTS, IMAGES, KINDS, METHODS, MODELS
+from evenhand.cli._names import DATASETS, EXPERTS, IMAGES, KINDS, MODELS
 from evenhand.data import datasets
 from evenhand.data.datasets import _fetch
-from evenhand.estimators import _candidates
 from evenhand.experiments import _paper, _selection
 from evenhand.schema import Kind
 
@@ -19,7 +18,6 @@ CSV = b"a,b\n1,2\n"
 
 def test_names_are_those_of_the_library():
     assert tuple(DATASETS) == datasets.NAMES
-    assert tuple(METHODS) == tuple(_candidates._SINGLE)
     assert MODELS == _paper.MODELS
     assert tuple(_selection.MODELS) == EXPERTS
     assert tuple(Kind) == KINDS

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from evenhand.evaluation import MultimodalScores, all_subsets
-from evenhand.experiments._labels import method_label, short_method_label
 from evenhand.experiments._results import TableReport, read_reports
 from evenhand.experiments._selection import chosen_results, impartiality_label, multimodal_results, select
+from evenhand.impartial import method_label, short_method_label
 
 from ._reports import multimodal_report, table_report
 

@@ -16,7 +16,7 @@ from torch import nn
 from ..data.datasets import LabelledModalities, digits_in_three, mnist_svhn_text, split_pairs
 from ..estimators import PAPER_SETTINGS, Modality, MultimodalVAE, mnist_svhn_text_modalities
 from ..evaluation import Classifiers, digit_classifiers, evaluate, sample_grid
-from ..impartial import CAGrad, GradNorm, Method
+from ..impartial import CATALOGUE, Method
 from ..likelihoods import Categorical, Laplace, Likelihood
 from ..training import Tick
 from ._config import Impartiality, MultimodalExperiment, to_dict
@@ -144,7 +144,7 @@ def build_model(config: MultimodalExperiment) -> MultimodalVAE:
 
 
 def _method(impartial: Impartiality) -> Method:
-    return CAGrad(impartial.alpha) if impartial.method == "cagrad" else GradNorm(impartial.alpha)
+    return CATALOGUE[impartial.method].make(impartial.alpha)
 
 
 def digits_modalities(n_latent: int = DIGITS_LATENT, *, n_layers: int = 1, seed: int = 0) -> dict[str, Modality]:

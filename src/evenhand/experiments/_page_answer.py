@@ -11,8 +11,8 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ..evaluation._multimodal_tables import ALPHA
+from ..impartial import method_label
 from ._charts import Pair
-from ._labels import method_label
 from ._page_parts import count, name
 from ._results import SLACK, Run, TableReport
 from ._svg import number

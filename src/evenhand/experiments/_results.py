@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..estimators._report import HARDLY
 from ..evaluation import corrected_paired_t_test
 from ..evaluation._multimodal_tables import ALPHA
+from ..impartial import method_label, short_method_label
 from ..schema import Kind
-from ._labels import method_label, short_method_label
 
 FORMAT = 1  # of report.json
 OPPOSED = -0.05  # gradients with a lower cosine are in conflict; nearer to zero they are not

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..evaluation import MultimodalScores
 from ..evaluation._multimodal_tables import BASELINE, Result
-from ._labels import short_method_label
+from ..impartial import short_method_label
 
 Rule = Literal["relative", "count"]
 MODELS = {"mvae": "MVAE", "mmvae": "MMVAE", "mopoe": "MoPoE"}

@@ -15,7 +15,6 @@ from safetensors.torch import save
 from torch import Tensor
 
 from ..data import completely_at_random
-from ..estimators._candidates import method_of
 from ..evaluation import (
     LatentMixture,
     encode,
@@ -29,6 +28,7 @@ from ..evaluation import (
     rows_from_prior,
     trivial_guess,
 )
+from ..impartial import method_of
 from ..models import HIVAE, VAE
 from ..training import Best, Run, Stack, Tick
 from ..training._checkpoint import read_checkpoint, write_checkpoint
