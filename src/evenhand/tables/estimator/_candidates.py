@@ -1,0 +1,41 @@
+"""What an estimator tries: pairs of a method and a KL weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...impartial import AUTO_METHODS, Method, method_of
+
+NUMBER = int | float | np.integer | np.floating
+"""What counts as a number where users give one."""
+
+KL_WEIGHTS = (1.0, 0.3, 0.1)
+"""The KL weights that `kl_weight="auto"` tries."""
+
+
+def candidates(
+    method: str | Method | Sequence[str | Method], kl_weight: str | float | Sequence[float]
+) -> list[tuple[str, Method, float]]:
+    """All pairs to try, as (name, method, KL weight)."""
+    if isinstance(method, str) and method == "auto":
+        methods: Sequence[str | Method] = AUTO_METHODS
+    else:
+        methods = list(method) if isinstance(method, list | tuple) else [method]  # type: ignore[list-item]
+    if not methods:
+        raise ValueError(f"method should not be an empty list. Found {method!r}.")
+    names = [m if isinstance(m, str) else repr(m) for m in methods]
+    weights = _kl_weights(kl_weight)
+    return [(n, method_of(m), w) for n, m in zip(names, methods, strict=True) for w in weights]
+
+
+def _kl_weights(kl_weight: str | float | Sequence[float]) -> Sequence[float]:
+    if isinstance(kl_weight, str) and kl_weight == "auto":
+        return KL_WEIGHTS
+    several = isinstance(kl_weight, list | tuple | np.ndarray)
+    weights: list[Any] = list(kl_weight) if several else [kl_weight]  # type: ignore[arg-type]
+    if not weights or not all(isinstance(w, NUMBER) and 0 <= w < float("inf") for w in weights):
+        raise ValueError(f"kl_weight should be a number >= 0, a list of them, or 'auto'. Found {kl_weight!r}.")
+    return [float(w) for w in weights]
