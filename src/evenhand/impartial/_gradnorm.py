@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -113,6 +114,10 @@ class GradNorm(Scaling):
                 f"shape {list(norms.shape)}. Give every block a GradNorm of its own, or call reset() to "
                 "start over."
             )
+
+    def keep_replicas(self, replicas: Sequence[int], n: int, /) -> None:
+        if self.state.numel():  # the replicas are in its second axis
+            self.state = self.state[:, list(replicas)]
 
     def check_heads(self, n: int, /) -> None:
         if self.state.numel() and self.state.shape[-1] != n:

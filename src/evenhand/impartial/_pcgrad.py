@@ -28,6 +28,8 @@ class PCGrad(Mixing):
         generator: Where the random orders come from; torch's default generator if None.
     """
 
+    is_random = True
+
     def __init__(self, *, generator: torch.Generator | None = None) -> None:
         super().__init__()
         self.generator = generator

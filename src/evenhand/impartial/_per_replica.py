@@ -10,9 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ._compose import Compose
 from ._gradients import Gradients, Source
-from ._gradnorm import GradNorm
 from ._method import Method
 from ._random import Draws
 from ._sum import Sum
@@ -32,7 +30,7 @@ class PerReplica(Method):
 
     Args:
         methods: One for every replica. They serve as patterns: states are kept here.
-        draws: Random numbers for all replicas; needed by PCGrad and GradDrop.
+        draws: Random numbers for all replicas, needed by random methods such as PCGrad and GradDrop.
 
     Example:
         >>> from evenhand.impartial import IMTLG, Sum
@@ -45,14 +43,16 @@ class PerReplica(Method):
         for position, method in enumerate(methods):
             if not isinstance(method, Method):
                 raise ValueError(f"methods[{position}] should be a method such as IMTLG(). Found {method!r}.")
-            if any(step.uses_input for step in _steps(method)[:-1]):
+            if any(step.uses_input for step in method.chain()[:-1]):
                 raise ValueError(f"methods[{position}] should have GradDrop last in its chain. Found {method!r}.")
         self.names = [repr(method) for method in methods]
         self.draws = draws
-        stages = zip(*_aligned([_steps(method) for method in methods]), strict=True)
+        stages = zip(*_aligned([method.chain() or [Sum()] for method in methods]), strict=True)
         self.stages = nn.ModuleList(_Stage(_grouped(steps, draws), draws) for steps in stages)
         self.uses_input = any(method.uses_input for method in methods)
         self.learns = any(method.learns for method in methods)
+        self.is_random = any(method.is_random for method in methods)
+        self.is_identity = all(method.is_identity for method in methods)
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         self._check_replicas(list(gradients.gram().shape[:-2]))
@@ -81,6 +81,9 @@ class PerReplica(Method):
         self.names = [self.names[r] for r in replicas]
         for stage in self.stages:
             stage.keep(replicas)  # type: ignore[operator]
+
+    def keep_replicas(self, replicas: Sequence[int], n: int, /) -> None:
+        self.keep(replicas)
 
     # Which replicas take a step together depends on the replicas that the stack began with, and so do the names of
     # learnt states: the arrangement is part of the state.
@@ -130,13 +133,13 @@ class _Stage(nn.Module):
     def _connect(self) -> None:
         self._index = [_index(group) for group in self.members]
         for step, index in zip(self.steps, self._index, strict=True):
-            if hasattr(step, "generator") and self._draws is not None:
+            if step.is_random and self._draws is not None:
                 step.generator = self._draws.part(index)  # type: ignore[assignment]
 
     def settle(self, gradients: Gradients) -> Gradients:
         gram = gradients.gram()
         self._index = [i.to(gram.device) if isinstance(i, Tensor) else i for i in self._index]
-        busy = [(step, i) for step, i in zip(self.steps, self._index, strict=True) if not isinstance(step, Sum)]
+        busy = [(step, i) for step, i in zip(self.steps, self._index, strict=True) if not step.is_identity]
         work = []
         with _SideBySide(gram.device, self._streams) as lanes:
             for lane, (step, index) in enumerate(busy):
@@ -175,8 +178,7 @@ class _Stage(nn.Module):
             # in the order of the new places, which is the order in which numbers are handed out
             kept = sorted((i for i, old in enumerate(group) if old in place), key=lambda i: place[group[i]])
             if kept:
-                if isinstance(step, GradNorm) and step.state.numel():
-                    step.state = step.state[:, kept]
+                step.keep_replicas(kept, len(group))  # type: ignore[operator]
                 steps.append(step)
                 members.append([place[group[i]] for i in kept])
         self.steps, self.members, self._n = nn.ModuleList(steps), members, len(replicas)
@@ -235,12 +237,6 @@ class _Part(Source):
         raise NotImplementedError("A part is settled, not summed.")
 
 
-def _steps(method: Method) -> list[Method]:
-    if not isinstance(method, Compose):
-        return [method]
-    return list(method.steps) or [Sum()]  # type: ignore[arg-type]
-
-
 def _aligned(chains: list[list[Method]]) -> list[list[Method]]:
     """Chains of equal length, filled up with `Sum` so that equal steps stand side by side where they can.
 
@@ -275,8 +271,8 @@ def _grouped(steps: Sequence[Method], draws: Draws | None) -> list[Group]:
     """The distinct ones among the replicas' steps, and the replicas that take each."""
     members: list[list[int]] = []
     for replica, step in enumerate(steps):
-        alike = (m for m in members if _same(steps[m[0]], step, but="" if draws is None else "generator"))
-        group = next(alike, None)
+        but = "generator" if step.is_random and draws is not None else ""  # they will draw from one and the same
+        group = next((m for m in members if _same(steps[m[0]], step, but=but)), None)
         if group is None:
             members.append(group := [])
         group.append(replica)

@@ -14,5 +14,7 @@ class Sum(Scaling):
     before anything is done about it.
     """
 
+    is_identity = True
+
     def weights(self, gram: Tensor, /) -> Tensor:
         return gram.new_ones(gram.shape[:-1])
