@@ -27,6 +27,8 @@ METHODS = {
 }
 RANDOM = {name for name in METHODS if "pcgrad" in name or "graddrop" in name}
 GRAM = {name for name in METHODS if "graddrop" not in name}
+# Functions of the Gram matrix, without memory and deterministic.
+FIXED = {name for name in GRAM - RANDOM if "gradnorm" not in name}
 
 # Nothing changes when one head's gradient is scaled, but for the length of the result.
 SCALE_FREE = {"imtlg", "nash", "upgrad", "pcgrad"}
