@@ -20,7 +20,6 @@ from torch.nn import functional as F
 from evenhand.impartial import IMTLG, Block, LinearBlock, Method, ParameterBlock
 
 
-
 class Model(nn.Module):
     """An encoder, T heads of very different size, and a block of any kind between them."""
 
