@@ -4,6 +4,7 @@ import torch
 from hypothesis import strategies as st
 
 from evenhand.impartial import (
+    DBMTL,
     IMTLG,
     MGDA,
     AlignedMTL,
@@ -33,6 +34,7 @@ METHODS = {
     "fairgrad-1": FairGrad,
     "fairgrad-0.2": lambda: FairGrad(0.2),
     "fairgrad-5": lambda: FairGrad(5.0),
+    "dbmtl": DBMTL,
     "aligned": AlignedMTL,
     "upgrad": UPGrad,
     "imtlg>>pcgrad": lambda: IMTLG() >> PCGrad(generator=generator()),
@@ -46,7 +48,7 @@ GRAM = {name for name in METHODS if "graddrop" not in name}
 FIXED = {name for name in GRAM - RANDOM if "gradnorm" not in name}
 
 # Nothing changes when one head's gradient is scaled, but for the length of the result.
-SCALE_FREE = {"imtlg", "nash", "fairgrad-1", "upgrad", "pcgrad"}
+SCALE_FREE = {"imtlg", "nash", "fairgrad-1", "dbmtl", "upgrad", "pcgrad"}
 
 
 def generator(seed: int = 7) -> torch.Generator:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from evenhand.impartial import (
+    DBMTL,
     IMTLG,
     MGDA,
     AlignedMTL,
@@ -316,6 +317,23 @@ def test_fairgrad_with_a_bad_alpha(alpha):
 
 def test_fairgrad_shows_its_alpha():
     assert repr(FairGrad(2.0)) == "FairGrad(alpha=2.0)"
+
+
+# DB-MTL
+
+
+@given(rows=gradients())
+def test_dbmtl_makes_all_gradients_as_long_as_the_longest(rows):
+    norms = rows.norm(dim=-1)
+    result = DBMTL()(rows)
+    expected = torch.where(norms > 0, norms.max(), 0.0)
+    assert_close(result.norm(dim=-1), expected, 1e-9)
+    assert_close(result * norms.unsqueeze(-1), rows * expected.unsqueeze(-1), 1e-9)  # directions are kept
+
+
+def test_dbmtl_by_hand():
+    rows = torch.tensor([[3.0, 4.0], [0.0, -0.1], [0.0, 0.0]])
+    assert_close(DBMTL().weights(rows @ rows.T), torch.tensor([1.0, 50.0, 0.0]))
 
 
 # Aligned-MTL
