@@ -4,9 +4,9 @@ from ._batch import Batch
 from ._categorical import Categorical
 from ._count import LOG_RATES, Poisson
 from ._density import Density
-from ._gaussian import Gaussian, natural
+from ._gaussian import Gaussian, Parameters, natural
 from ._inputs import encoder_inputs
-from ._kind import Encoding
+from ._kind import Encoding, PositiveRule
 from ._likelihood import TableLikelihood
 from ._ordinal import ordinal_logits
 from ._preprocessing import Preprocessing
@@ -18,7 +18,9 @@ __all__ = [
     "Density",
     "Encoding",
     "Gaussian",
+    "Parameters",
     "Poisson",
+    "PositiveRule",
     "Preprocessing",
     "TableLikelihood",
     "encoder_inputs",

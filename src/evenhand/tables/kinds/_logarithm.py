@@ -23,4 +23,4 @@ def from_logarithm(x: T, offset: Any, largest_zero: Any, largest: float) -> T:
     """
     library: Any = torch if isinstance(x, Tensor) else np
     number = library.exp(library.clip(x, None, largest)) - offset
-    return library.where(number > largest_zero, number, 0.0)  # type: ignore[no-any-return]
+    return library.where(number > largest_zero, number, 0.0)

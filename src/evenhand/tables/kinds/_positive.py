@@ -19,8 +19,8 @@ LARGEST_LOG = 700.0  # exp of more is infinite
 class PositiveColumn(NumberColumn):
     """Numbers above zero: (log(x + offset) - centre) / scale has standard deviation 1.
 
-    The rule "log" leaves the centre at 0, as the paper's VAE has it; "centred" takes the mean; "log1p" does so too, with
-    offset 1, as HI-VAE has it.
+    The rule "log" leaves the centre at 0, as the paper's VAE has it; "centred" takes the mean; "log1p" does so too,
+    with offset 1, as HI-VAE has it.
     """
 
     logarithmic = True
