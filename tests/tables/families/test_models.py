@@ -252,7 +252,7 @@ def test_hivaes_heads_see_what_they_should():
             column.kind == "categorical"
             and p == (model.likelihood.heads == model.likelihood.heads[p]).nonzero().min()
         )
-        second = column.kind in ("real", "positive") and p >= len(model.likelihood.positive)
+        second = column.kind in ("real", "positive") and p >= model.likelihood.n_normalised
         owners = (at_y.flatten() != 0).nonzero().flatten() // model.n_y
         if first_category or second:
             assert not len(owners)
@@ -291,7 +291,7 @@ def test_hivaes_natural_parameters_by_hand():
 def test_statistics_carried_back_are_the_likelihood_of_normalised_numbers(seed):
     model, _, targets, mask = fitted_model("hivae", [seed])
     model.train()
-    n = len(model.likelihood.positive)
+    n = model.likelihood.n_normalised
     targets, mask = targets.unsqueeze(0).clone(), mask.unsqueeze(0)
     targets[..., :n] = 2 + torch.linspace(0.5, 4, n) * targets[..., :n]  # a batch unlike the training data
     mean, deviation = model.statistics(targets, mask)

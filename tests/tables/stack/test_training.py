@@ -214,7 +214,7 @@ def test_a_step_of_hivae_by_hand():
     noise.prepare()
     draw = noise.take()
     inputs, targets, mask = (t.clone() for t in rows.split(rows.record[draw.rows[0]].unsqueeze(0)))
-    numbers = len(model.likelihood.positive)
+    numbers = model.likelihood.n_normalised
     centre, spread = torch.zeros(1, 1, numbers), torch.ones(1, 1, numbers)
     for i in range(numbers):
         seen = targets[0, mask[0, :, i] == 1, i]

@@ -11,15 +11,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...common import log_normal
-from ..kinds import TableLikelihood, natural, ordinal_logits
-from ..schema import Kind
+from ..kinds import TableLikelihood
 from ._family import Family, Heads, Statistics
 from ._latent import Latent
 from ._layers import StackedLinear
 
 STD = 0.05  # of the initial weights
 WIDEST = 15.0  # of the posterior's log-variance, either way
-SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-3, 1e20
 
 
 class HIVAE(Family):
@@ -91,16 +89,9 @@ class HIVAE(Family):
 
     def _outputs(self) -> None:
         """Which column every output of the heads belongs to: locations first, then what sees s alone."""
-        columns = list(self.likelihood.schema)
-        self.owners: list[int] = []
-        self.scale_owners: list[int] = []
-        for inner, d in enumerate(self.likelihood.order):
-            kind, size = columns[d].kind, columns[d].size
-            self.owners += [inner] * (size - 1 if kind == Kind.CATEGORICAL else 1)
-            if kind in (Kind.REAL, Kind.POSITIVE):
-                self.scale_owners.append(inner)
-            elif kind == Kind.ORDINAL:
-                self.scale_owners += [inner] * (size - 1)
+        columns = list(enumerate(self.likelihood.columns))
+        self.owners = [inner for inner, column in columns for _ in range(column.n_locations)]
+        self.scale_owners = [inner for inner, column in columns for _ in range(column.n_scales)]
 
     @classmethod
     def build(
@@ -172,38 +163,11 @@ class HIVAE(Family):
     def natural(self, outputs: Tensor, statistics: Statistics | None = None) -> Tensor:
         """Natural parameters of the heads ``[R, K, B, P]``, carried back by the statistics of a batch if any."""
         locations, scales = outputs.split([len(self.owners), len(self.scale_owners)], -1)
-        columns = list(self.likelihood.schema)
-        position, scale_position = 0, 0
-        means, raw_variances, rest = [], [], []
-        for d in self.likelihood.order:
-            kind, size = columns[d].kind, columns[d].size
-            width = size - 1 if kind == Kind.CATEGORICAL else 1
-            location = locations[..., position : position + width]
-            position += width
-            if kind in (Kind.REAL, Kind.POSITIVE):
-                means.append(location)
-                raw_variances.append(scales[..., scale_position : scale_position + 1])
-                scale_position += 1
-            elif kind == Kind.COUNT:
-                rest.append(F.softplus(location).clamp(min=1e-6).log())
-            elif kind == Kind.ORDINAL:
-                rest.append(ordinal_logits(location, scales[..., scale_position : scale_position + size - 1]))
-                scale_position += size - 1
-            elif kind == Kind.BINARY:
-                rest.append(location)
-            else:
-                rest.append(F.pad(location, (1, 0)))  # the first logit is zero
-        if means:
-            mean, variance = torch.cat(means, -1), self._variances(torch.cat(raw_variances, -1))
-            if statistics is not None:
-                centre, spread = (t.unsqueeze(1) for t in statistics)
-                mean, variance = centre + spread * mean, spread.square() * variance
-            rest.insert(0, natural(mean, variance))
-        return torch.cat(rest, -1)
+        return self.likelihood.natural(locations, scales, statistics)
 
     def statistics(self, targets: Tensor, mask: Tensor) -> Statistics | None:
         """Mean and deviation of the observed numbers of a batch, ``[R, 1, gaussians]``, while training."""
-        n = len(self.likelihood.positive)
+        n = self.likelihood.n_normalised
         if not self.training or n == 0:
             return None
         u, m = targets[..., :n], mask[..., :n]
@@ -228,10 +192,6 @@ class HIVAE(Family):
 
     def _log_pi(self, inputs: Tensor) -> Tensor:
         return torch.log_softmax(self.component(inputs), -1).clamp(min=-13.8)
-
-    def _variances(self, raw: Tensor) -> Tensor:
-        variance = F.softplus(raw).clamp(SMALLEST_VARIANCE, LARGEST_VARIANCE)
-        return torch.where(self.likelihood.positive, variance.clamp(max=1.0), variance)
 
     def _latent(self, inputs: Tensor, log_pi: Tensor, s: Tensor, noise: Tensor) -> Latent:
         k = s.shape[1]
