@@ -185,6 +185,15 @@ def test_a_larger_tile(kernel):
     assert_close(LARGER[kernel](gram), torch_only(lambda: LARGER[kernel](gram)), 1e-8)
 
 
+def test_every_kernel_is_among_them(monkeypatch):
+    launch, launched = _kernels._launch, set()
+    monkeypatch.setattr(_kernels, "_launch", lambda kernel, *args: launched.add(kernel) or launch(kernel, *args))
+    for call in LARGER.values():
+        call(grams("random", 17, batch=1))
+    kernels = {kernel for kernel in vars(_kernels).values() if isinstance(kernel, type(_kernels._pivot))}
+    assert launched == kernels - {_kernels._solve}  # which others call
+
+
 METHODS = [MGDA(), UPGrad(), IMTLG(), CAGrad(0.4), PCGrad(generator=generator())]
 
 
