@@ -8,7 +8,7 @@ from ._errors import ArgumentError
 from ._latent_mixture import LatentMixture
 from ._normal import log_normal
 from ._progress import Tick, progress_bar
-from ._tensor_file import read_tensors, write_tensors
+from ._tensor_file import check_format, read_tensors, write_tensors
 from ._whole import whole_file
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "LatentMixture",
     "Tick",
     "check_choice",
+    "check_format",
     "check_integer",
     "check_number",
     "find_device",
