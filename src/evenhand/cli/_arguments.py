@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..datasets import NAMES
 from ._console import BadArgumentError, arguments
-from ._names import DATASETS, METHODS, closest, complete_data, complete_methods
+from ._names import METHODS, closest, complete_data, complete_methods
 
 if TYPE_CHECKING:
     from ..lab import Data
@@ -53,7 +54,7 @@ def find_data(text: str, schema: Path | None = None) -> Data:
 
     with arguments():
         _check_schema(schema)
-        if text in DATASETS:
+        if text in NAMES:
             return Data(text, schema=str(schema or ""))
         if not Path(text).is_file():
             raise BadArgumentError(
@@ -81,7 +82,7 @@ def _check_schema(path: Path | None) -> None:
 def _near(text: str) -> str:
     folder = Path(text).parent
     files = [str(folder / path.name) for path in folder.iterdir()] if folder.is_dir() else []
-    return closest(text, [*DATASETS, *files]) or " `evenhand datasets` lists the data sets."
+    return closest(text, [*NAMES, *files]) or " `evenhand datasets` lists the data sets."
 
 
 def check_table_name(path: Path, what: str) -> None:

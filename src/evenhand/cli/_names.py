@@ -5,41 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-# Rows, columns, licence, source: what the data sets say of themselves once they are loaded.
-DATASETS = {
-    "adult": (32_561, 12, "CC BY 4.0", "https://archive.ics.uci.edu/dataset/2/adult"),
-    "credit": (
-        30_000,
-        24,
-        "CC BY 4.0",
-        "https://archive.ics.uci.edu/dataset/350/default+of+credit+card+clients",
-    ),
-    "wine": (6_497, 13, "CC BY 4.0", "https://archive.ics.uci.edu/dataset/186/wine+quality"),
-    "diamonds": (53_940, 10, "MIT", "https://vincentarelbundock.github.io/Rdatasets/doc/ggplot2/diamonds.html"),
-    "bank": (41_188, 21, "CC BY 4.0", "https://archive.ics.uci.edu/dataset/222/bank+marketing"),
-    "imdb": (58_788, 23, "GPL-3", "https://vincentarelbundock.github.io/Rdatasets/doc/ggplot2movies/movies.html"),
-    "hi": (22_272, 12, "GPL-2 or later", "https://vincentarelbundock.github.io/Rdatasets/doc/Ecdat/HI.html"),
-    "rwm5yr": (19_609, 16, "GPL-2", "https://vincentarelbundock.github.io/Rdatasets/doc/COUNT/rwm5yr.html"),
-    "labour": (15_992, 9, "GPL-3", "https://vincentarelbundock.github.io/Rdatasets/doc/DAAG/cps1.html"),
-    "elnino": (178_080, 12, "CC BY 4.0", "https://archive.ics.uci.edu/dataset/122/el+nino"),
-    "magic": (19_020, 11, "CC BY 4.0", "https://archive.ics.uci.edu/dataset/159/magic+gamma+telescope"),
-    "miniboone": (
-        130_064,
-        43,
-        "CC BY 4.0",
-        "https://archive.ics.uci.edu/dataset/199/miniboone+particle+identification",
-    ),
-}
-IMAGES = {
-    "mnist": (70_000, 1, "CC BY-SA 3.0", "http://yann.lecun.com/exdb/mnist/"),
-    "svhn": (99_289, 1, "non-commercial use only", "http://ufldl.stanford.edu/housenumbers/"),
-    "digits_in_three": (
-        8_985,
-        3,
-        "CC BY 4.0",
-        "https://archive.ics.uci.edu/dataset/80/optical+recognition+of+handwritten+digits",
-    ),
-}
+from ..datasets import CATALOGUE, NAMES
 
 # What is made of the runs of section 5.1, on tables, and of section 5.2, on images and text.
 OF_TABLES = (
@@ -73,12 +39,12 @@ def closest(name: str, known: Sequence[str]) -> str:
 
 def complete_data(incomplete: str) -> list[str]:
     """Data sets; shells add files themselves."""
-    return [name for name in DATASETS if name.startswith(incomplete)]
+    return [name for name in NAMES if name.startswith(incomplete)]
 
 
 def complete_any_data(incomplete: str) -> list[str]:
     """Data sets, those of images too."""
-    return [name for name in (*DATASETS, *IMAGES) if name.startswith(incomplete)]
+    return [name for name in CATALOGUE if name.startswith(incomplete)]
 
 
 def complete_reproducible(incomplete: str) -> list[str]:
@@ -98,7 +64,7 @@ def complete_methods(incomplete: str) -> list[str]:
 
 def complete_datasets(incomplete: str) -> list[str]:
     """Data sets: the last one of a list with commas."""
-    return _complete_last(incomplete, tuple(DATASETS))
+    return _complete_last(incomplete, NAMES)
 
 
 def complete_models(incomplete: str) -> list[str]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..datasets import NAMES
 from ._arguments import Device, Force, Out, check_device, check_out, split
 from ._bars import job_bars
 from ._console import BadArgumentError, Console, arguments
 from ._names import (
-    DATASETS,
     EXPERTS,
     MODELS,
     OF_MODALITIES,
@@ -144,7 +144,7 @@ def find_jobs(
 def _tabular(table: str, datasets: str | None, models: str | None, **options: Any) -> list[Experiment]:
     from ..lab import PAIR_PLOTS, table1_jobs
 
-    chosen_data = split(datasets, "--datasets", tuple(DATASETS))
+    chosen_data = split(datasets, "--datasets", NAMES)
     chosen_models = split(models, "--models", MODELS)
     if table in ("table6", "figure4"):  # about the data, and about one model
         chosen_models = chosen_models or ["vae-elbo"]
