@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...common import ArgumentError
 from ._kinds import Kind
 
 Category = str | int | float | bool
@@ -76,10 +77,8 @@ def changed(column: Column, change: Kind | str | Column | Mapping[str, Any]) -> 
             raise ValueError(f"column {column.name!r} cannot be {kind}: it holds text such as {text[0]!r}.")
         fields.setdefault("categories", ())
     if kind.nominal and column.kind.numeric and "categories" not in fields:
-        raise ValueError(
-            f"column {column.name!r} cannot become {kind} without its categories. Give "
-            f'{{"kind": "{kind}", "categories": (...)}}, or infer the schema with overrides.'
-        )
+        advice = f'Give {{"kind": "{kind}", "categories": (...)}}, or infer the schema with overrides.'
+        raise ArgumentError(f"column {column.name!r}", f"have categories to become {kind}", "none", advice)
     if kind != Kind.POSITIVE:
         fields.setdefault("zero_offset", None)
     if kind.nominal:

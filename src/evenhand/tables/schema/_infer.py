@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common import ArgumentError
 from ..cells import Cells, cells, columns_of, n_rows
 from ._column import BY_HAND, IGNORE, Category, Column, as_fields
 from ._kinds import Kind
@@ -62,10 +63,9 @@ def infer(
     if problems:
         raise ValueError(_complaint(problems))
     if not found:
-        raise ValueError(
-            f"frame should have a column to model. Found {len(ignored)}, all of them ignored: {', '.join(ignored)}. "
-            "Name the kind of one in overrides."
-        )
+        found_instead = f"{len(ignored)}, all of them ignored: {', '.join(ignored)}"
+        advice = "Name the kind of one in overrides."
+        raise ArgumentError("frame", "have a column to model", found_instead, advice)
     return Schema(tuple(found), ignored)
 
 
