@@ -1,4 +1,4 @@
-"""The solvers underneath the methods, also as they run where nobody may look at results."""
+"""The solvers underneath the methods, also as they run where host reads are not free."""
 
 import pytest
 import torch
@@ -25,10 +25,10 @@ from ._inputs import full_rank, gradients
 
 
 @pytest.fixture
-def _nobody_looks(monkeypatch):
+def _no_host_reads(monkeypatch):
     """As on a GPU: loops of fixed length, and no LAPACK."""
     for module in (_cagrad, _eigen, _nash_mtl, _solvers):
-        monkeypatch.setattr(module, "may_look", lambda _: False)
+        monkeypatch.setattr(module, "host_reads_are_free", lambda _: False)
 
 
 @pytest.mark.parametrize("size", range(1, 10))
@@ -76,18 +76,18 @@ def test_complementarity_equals_nonnegative_least_squares(rows):
     assert (found @ rows - torch.as_tensor(expected) @ rows).norm() <= 1e-6 * goal.norm()
 
 
-@pytest.mark.usefixtures("_nobody_looks")
+@pytest.mark.usefixtures("_no_host_reads")
 @pytest.mark.parametrize("method", [MGDA(), IMTLG(), CAGrad(0.1), CAGrad(), CAGrad(5.0), NashMTL(), UPGrad()])
 def test_fixed_rounds_give_the_same(method):
     rows = torch.randn(200, 12, 20) * 10 ** (torch.rand(200, 12, 1) * 4 - 2)
     blind = method(rows)
     with pytest.MonkeyPatch.context() as patch:
         for module in (_cagrad, _eigen, _nash_mtl, _solvers):
-            patch.setattr(module, "may_look", lambda _: True)
+            patch.setattr(module, "host_reads_are_free", lambda _: True)
         assert_close(blind, method(rows), 1e-6)
 
 
-@pytest.mark.usefixtures("_nobody_looks")
+@pytest.mark.usefixtures("_no_host_reads")
 @pytest.mark.parametrize(("heads", "features"), [(10, 6), (20, 11), (12, 1)])
 def test_fixed_rounds_solve_dependent_gradients(heads, features):
     rows = torch.randn(100, heads, features)
@@ -107,7 +107,7 @@ def test_one_hard_problem_in_a_batch():
         assert_close(result[i], UPGrad()(rows[i]), 1e-6)
 
 
-@pytest.mark.usefixtures("_nobody_looks")
+@pytest.mark.usefixtures("_no_host_reads")
 @pytest.mark.parametrize("method", [MGDA(), IMTLG(), CAGrad(), NashMTL(), UPGrad(), AlignedMTL()])
 @pytest.mark.parametrize("case", ["zero", "one", "duplicates", "opposite", "narrow"])
 def test_fixed_rounds_are_finite_for_hard_cases(method, case):

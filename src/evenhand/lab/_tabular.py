@@ -15,7 +15,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from ..common import LatentMixture, Tick, read_checkpoint, write_checkpoint
-from ..tables.estimator import method_of
+from ..impartial import method_of
 from ..tables.families import HIVAE, VAE
 from ..tables.frames import completely_at_random
 from ..tables.inference import (
