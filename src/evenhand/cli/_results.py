@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,27 +142,9 @@ def as_document(table: Table) -> dict[str, Any]:
 
 def make_table(result: Result) -> Table:
     """The table of that name."""
-    from ..lab import _multimodal_tables as modalities
-    from ..lab import _tables as tables
+    from ..lab import EXHIBITS
 
-    name, reports, published = result.name, result.reports, result.paper
-    if name == "overhead":
-        return tables.overhead(reports[0], published=published)
-    if name == "equal-rate":
-        return tables.equal_rate(reports)
-    if name not in OF_MODALITIES:
-        return getattr(tables, name)(reports, published=published)
-    data = _data_of(reports)
-    if name in ("table3", "table4", "table5", "table9"):
-        return getattr(modalities, name)(reports, data=data, published=published)
-    maker = modalities.coherence_by_objective if int(name[5:]) < 13 else modalities.log_likelihoods
-    return maker(reports, OF_MODALITIES[name][0], data=data, published=published)
-
-
-def _data_of(reports: Iterable[Report]) -> str:
-    """The paper's data if they are there, else the small ones."""
-    names = [report["data"]["name"] for report in reports]
-    return "mnist_svhn_text" if "mnist_svhn_text" in names or not names else str(names[0])
+    return EXHIBITS[result.name].table(result.reports, published=result.paper)
 
 
 # ---------------------------------------------------------------- figures
@@ -186,41 +167,9 @@ def _show_figure(console: Console, result: Result, output: Path | None, more: Ma
 
 def make_figures(result: Result) -> dict[str, str]:
     """SVG text by label; most figures are one."""
-    from ..lab import MODELS
-    from ..lab import _figures as figures
+    from ..lab import EXHIBITS
 
-    if result.name == "rate-distortion":
-        return {"all": figures.rate_distortion(result.reports)}
-    if result.name == "figure4":
-        return _pair_plots(result.folders)
-    data = _data_of(result.reports)
-    there = {report["config"]["model"]["experts"] for report in result.reports}
-    draw = partial(figures.parallel, result.reports, data=data)
-    return {name: draw(title) for name, title in MODELS.items() if name in there}
-
-
-def _pair_plots(folders: Sequence[Path]) -> dict[str, str]:
-    import numpy as np
-
-    from ..lab import TableReport, column_pairs, pair_plot
-    from ..tables.schema import Schema
-
-    found = {}
-    for folder in folders:
-        if not (folder / "samples.npz").is_file():
-            continue
-        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        read = TableReport(report)
-        with np.load(folder / "samples.npz", allow_pickle=False) as arrays:
-            rows = {label: arrays[label] for label in ("real", *report["generated"]["labels"])}
-        columns = [pair.name for pair in column_pairs(read, read.best())][:4]
-        found[folder.name] = pair_plot(rows.pop("real"), rows, Schema.from_toml(report["schema"]), columns)
-    if not found:
-        raise ValueError(
-            "figure4 should have runs that generated rows. Found none: run one with evaluation.generate=1000, or "
-            "`evenhand compare DATA`."
-        )
-    return found
+    return EXHIBITS[result.name].figures(result.reports, result.folders)
 
 
 # ---------------------------------------------------------------- reports
