@@ -47,12 +47,9 @@ app = typer.Typer(
 
 def _show_version(value: bool) -> None:
     if value:
-        from importlib.metadata import PackageNotFoundError, version
+        from .. import __version__
 
-        try:
-            typer.echo(f"evenhand {version('evenhand')}")
-        except PackageNotFoundError:  # run from its sources
-            typer.echo("evenhand, version unknown")
+        typer.echo(f"evenhand {__version__}")
         raise typer.Exit
 
 

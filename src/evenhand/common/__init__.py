@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._latent_mixture import LatentMixture
     from ._normal import log_normal
     from ._progress import Tick, progress_bar
-    from ._tensor_file import read_tensors, write_tensors
+    from ._tensor_file import check_format, read_tensors, write_tensors
 
 __all__ = [
     "ArgumentError",
@@ -27,6 +27,7 @@ __all__ = [
     "LatentMixture",
     "Tick",
     "check_choice",
+    "check_format",
     "check_integer",
     "check_number",
     "find_device",
@@ -47,6 +48,7 @@ _HOMES = {
     "CapturedStep": "_captured",
     "LatentMixture": "_latent_mixture",
     "Tick": "_progress",
+    "check_format": "_tensor_file",
     "find_device": "_device",
     "log_normal": "_normal",
     "pack": "_captured",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from ...common import whole_file
+from ... import __version__
+from ...common import check_format, whole_file
 from ..likelihoods import Table
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def save_weights(model: MultimodalVAE, path: Path) -> None:
     # copies, because modules may share weights, which the format does not allow
     tensors = {name: x.detach().cpu().contiguous().clone() for name, x in model.state_dict().items()}
     with whole_file(path) as partial:
-        save_file(tensors, partial, metadata={"evenhand": json.dumps(_about(model))})
+        save_file(tensors, partial, metadata={"evenhand": json.dumps(_about(model) | {"version": __version__})})
 
 
 def load_weights(model: MultimodalVAE, path: Path) -> None:
@@ -42,6 +43,7 @@ def load_weights(model: MultimodalVAE, path: Path) -> None:
     expected = _about(model)
     if not isinstance(about, dict) or about.get("class") != expected["class"]:
         raise ValueError(f"{path} should be a file that save() of a MultimodalVAE wrote. Found something else.")
+    check_format(path, about, FORMAT)
     for what, wanted in expected.items():
         if about.get(what) != wanted:
             raise ValueError(

@@ -15,7 +15,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from ...common import LatentMixture, whole_file
+from ... import __version__
+from ...common import LatentMixture, check_format, whole_file
 from ..families import HIVAE, VAE
 from ..frames import Form
 from ..kinds import Preprocessing, TableLikelihood
@@ -37,6 +38,7 @@ def save(estimator: TabularVAE, path: Path) -> None:
         tensors |= {f"mixture.{k}": torch.tensor(v) for k, v in estimator._mixture.state().items()}
     about = {
         "format": FORMAT,
+        "version": __version__,
         "class": type(estimator).__name__,
         "parameters": {k: _plain(k, v, estimator) for k, v in estimator.get_params(deep=False).items()},
         "schema": estimator.schema_.to_toml(),
@@ -78,11 +80,7 @@ def load(cls: type[TabularVAE], path: Path) -> TabularVAE:
 def _check(about: Any, path: Path, cls: type) -> None:
     if not isinstance(about, dict) or not isinstance(about.get("format"), int) or "class" not in about:
         raise ValueError(f"{path} should be a file that save() of {cls.__name__} wrote. Found something else.")
-    if about["format"] > FORMAT:
-        raise ValueError(
-            f"{path} was written by a newer version of evenhand (format {about['format']}; this one reads up to "
-            f"{FORMAT}). Update evenhand to read it."
-        )
+    check_format(path, about, FORMAT)
     if about["class"] != cls.__name__:
         raise ValueError(f"{path} holds a {about['class']}. Load it with {about['class']}.load.")
 
