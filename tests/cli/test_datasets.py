@@ -4,18 +4,9 @@ import json
 
 import pytest
 
-from evenhand.cli._names import EXPERTS, KINDS, MODELS
 from evenhand.datasets import CATALOGUE, _fetch
-from evenhand.lab import _paper, _selection
-from evenhand.tables.schema import Kind
 
 CSV = b"a,b\n1,2\n"
-
-
-def test_names_are_those_of_the_library():
-    assert MODELS == _paper.MODELS
-    assert tuple(_selection.MODELS) == EXPERTS
-    assert tuple(Kind) == KINDS
 
 
 @pytest.fixture

