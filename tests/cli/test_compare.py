@@ -1,12 +1,11 @@
 """`compare` and what it prints."""
 
 import json
-import math
 from pathlib import Path
 
 from evenhand.cli._console import Console
-from evenhand.cli._report_words import compared, show_compared
-from evenhand.lab import TableReport
+from evenhand.cli._report_words import show_compared
+from evenhand.lab import TableReport, compared
 
 from ..lab._reports import table_report
 from .conftest import MARKUP, STEERING
@@ -52,18 +51,6 @@ def test_the_page_is_written_and_the_run_is_not_done_again(runs, go):
     assert {"error", "rate", "error_at_the_same_rate", "beyond_the_curve"} <= set(document["plain"])
     report = json.loads((run / "report.json").read_text())
     assert report["command"].startswith("evenhand compare ")
-
-
-def test_what_is_not_known_at_the_same_rate_is_null():
-    found = compared(TableReport(table_report(kl_weights=(1.0,))))
-    assert math.isnan(found["plain"]["error_at_the_same_rate"])
-    assert found["plain"]["beyond_the_curve"] is None
-    assert "plain training would do at that rate is not known" in found["summary"][1]
-    report = table_report()
-    for rate, beyond in ((99.0, True), (3.0, False)):
-        for run in report["runs"]:
-            run["rate"] = [2.0 / run["kl_weight"] if run["method"] == "sum" else rate] * 3
-        assert compared(TableReport(report))["plain"]["beyond_the_curve"] is beyond
 
 
 def test_neglect_says_what_it_is_measured_by(capsys):

@@ -10,8 +10,9 @@ import typer
 
 from ..common import ArgumentError
 from ..datasets import NAMES
+from ..impartial import CATALOGUE as METHODS
 from ._errors import BadArgumentError, arguments, refusal
-from ._names import METHODS, closest, complete_data, complete_methods
+from ._names import closest, complete_data, complete_methods
 
 if TYPE_CHECKING:
     from ..lab import Data

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,10 +29,12 @@ from ._arguments import (
 )
 from ._console import Console
 from ._errors import advising, arguments
-from ._report_words import compared, show_compared, show_rules
+from ._report_words import show_compared, show_rules
 
 if TYPE_CHECKING:
-    from ..lab import Experiment, Folder
+    from ..lab import Data, Experiment, Folder, TableExperiment
+
+    Configure = Callable[[Data, int], TableExperiment]  # a table and its number of rows
 
 Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="How many random splits of the rows to train on.")]
 Steps = Annotated[int | None, typer.Option("--steps", min=1, help="About how many steps to train.")]
@@ -71,11 +75,12 @@ def compare(
     chosen = split(methods, "--methods")
     for method in chosen or []:
         check_method(method, "--methods")
-    options = {"n_seeds": seeds, "steps": steps, "methods": chosen}
-    config = prepare(console, data, schema, overrides, {k: v for k, v in options.items() if v is not None})
-    folder = train(console, config, out, force=force, device=device)
-    from ..lab import TableReport
+    from ..lab import TableReport, compared, comparison
 
+    options: dict[str, Any] = {"n_seeds": seeds, "steps": steps, "methods": chosen}
+    configure = partial(comparison, **{k: v for k, v in options.items() if v is not None})
+    config = prepare(console, data, schema, configure, overrides or ())
+    folder = train(console, config, out, force=force, device=device)
     found = compared(TableReport(folder.report()))
     show_compared(console, found)
     written = write_page(console, [folder.path], page or folder.path / "report.html", open)
@@ -84,25 +89,25 @@ def compare(
 
 
 def prepare(
-    console: Console, data: str, schema: Path | None, overrides: list[str] | None, options: dict[str, Any]
+    console: Console, data: str, schema: Path | None, configure: Configure, overrides: Sequence[str] = ()
 ) -> Experiment:
-    """The config of a comparison; prints what was assumed about the table."""
-    from ..lab import TableExperiment, comparison, from_dict, load, to_dict
+    """The config of an experiment on a table; prints what was assumed about it."""
+    from ..lab import TableExperiment, from_dict, load, to_dict
 
     wanted = find_data(data, schema)
 
-    def configure(n_rows: int) -> Experiment:
-        return from_dict(to_dict(comparison(wanted, n_rows, **options)), overrides or ())
+    def config(n_rows: int) -> Experiment:
+        return from_dict(to_dict(configure(wanted, n_rows)), overrides)
 
     with arguments():  # a mistake is reported before anything is read
-        first = configure(1000)
+        first = config(1000)
     assert isinstance(first, TableExperiment)
     with advising(NAME_A_KIND):
         source = load(first.data)
     n = len(source.schema)
     console.say(f"{source.name}: {len(source.table):,} rows, {n} column{'s' if n > 1 else ''} to learn.")
     show_rules(console, source.schema, source.conversions, source.note)
-    return configure(len(source.table))
+    return config(len(source.table))
 
 
 def train(console: Console, config: Experiment, out: Path, *, force: bool, device: str) -> Folder:

@@ -106,7 +106,7 @@ def reproduce(
     elif list_:
         _list(ctx.obj, _folders(ctx.obj, jobs, out))
     else:
-        where = {"executor": str(executor), "address": address, "workers": workers, "device": device}
+        where: dict[str, Any] = {"executor": str(executor), "address": address, "workers": workers, "device": device}
         _run(ctx.obj, exhibit, jobs, out, force=force, **where)
 
 
@@ -128,7 +128,7 @@ def _folders(console: Console, jobs: Sequence[Experiment], out: Path) -> list[Fo
     from ..lab import Folder, resolve
 
     folders = [Folder(out, resolve(job)) for job in jobs]
-    counts = Counter(folder.state for folder in folders)
+    counts: Counter[str] = Counter(folder.state for folder in folders)
     words = ", ".join(f"{counts[state]} {state}" for state in STATES)
     console.say(f"{len(folders)} run{'s' if len(folders) > 1 else ''}: {words}.")
     return folders
@@ -144,8 +144,9 @@ def _run(console: Console, exhibit: Exhibit, jobs: list[Experiment], out: Path, 
         check_out(out)
     console.resumes = True
     with job_bars(console, len(jobs), done, one_by_one=where["executor"] == Executor.local) as bars:
-        options = {"begin": bars.begin, "finish": bars.finish, "command": console.command}
-        folders = execute(jobs, out, force=force, **options, **where)
+        folders = execute(
+            jobs, out, force=force, begin=bars.begin, finish=bars.finish, command=console.command, **where
+        )
     console.resumes = False
     paths = [folder.path for folder in folders]
     show(console, Result(exhibit, [folder.report() for folder in folders], paths), runs=[str(path) for path in paths])
@@ -153,7 +154,7 @@ def _run(console: Console, exhibit: Exhibit, jobs: list[Experiment], out: Path, 
 
 def _list(console: Console, folders: Sequence[Folder]) -> None:
     console.table(("state", "directory"), [(folder.state, str(folder.path)) for folder in folders])
-    counts = Counter(folder.state for folder in folders)
+    counts: Counter[str] = Counter(folder.state for folder in folders)
     jobs = [{"name": f.config.name, "state": f.state, "folder": str(f.path)} for f in folders]
     console.result({"counts": {state: counts[state] for state in STATES}, "jobs": jobs})
 

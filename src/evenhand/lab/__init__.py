@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from ._execute import FailedError, execute
     from ._figures import parallel, rate_distortion
+    from ._findings import compared, diagnosed
     from ._folder import Folder, open_folder
     from ._latent_classification import latent_classification
     from ._multimodal_figures import parallel_coordinates, sample_grid
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from ._page import page, write_page
     from ._page_answer import column_pairs, lead
     from ._pairplot import pair_plot
-    from ._paper import comparison, table1_jobs
+    from ._paper import comparison, diagnosis, table1_jobs
     from ._paper_multimodal import multimodal_jobs
     from ._relevant import run_folders
     from ._results import OPPOSED, TableReport, read_reports
@@ -80,10 +81,13 @@ __all__ = [
     "coherence_summary",
     "coherence_table",
     "column_pairs",
+    "compared",
     "comparison",
     "conditional_log_likelihoods",
     "controls",
     "corrected_paired_t_test",
+    "diagnosed",
+    "diagnosis",
     "equal_rate",
     "evaluate",
     "execute",
@@ -155,10 +159,13 @@ _HOMES = {
     "coherence_summary": "_coherence",
     "coherence_table": "_score_tables",
     "column_pairs": "_page_answer",
+    "compared": "_findings",
     "comparison": "_paper",
     "conditional_log_likelihoods": "_coherence",
     "controls": "_tables",
     "corrected_paired_t_test": "_statistics",
+    "diagnosed": "_findings",
+    "diagnosis": "_paper",
     "equal_rate": "_tables",
     "evaluate": "_multimodal_scores",
     "execute": "_execute",

@@ -100,6 +100,18 @@ def comparison(
     )
 
 
+def diagnosis(data: Data, n_rows: int, *, steps: int = 1000) -> TableExperiment:
+    """A short plain training on a table, to see where the gradients of its columns conflict.
+
+    Args:
+        data: The table.
+        n_rows: Its number of rows.
+        steps: About how long to train.
+    """
+    config = comparison(data, n_rows, n_seeds=1, steps=steps, methods=())
+    return replace(config, runs=replace(config.runs, kl_weights=(1.0,)), evaluation=Evaluation(5))
+
+
 def _known(name: str, found: Sequence[str], known: Sequence[str]) -> None:
     for one in found:
         if one not in known:
