@@ -65,8 +65,8 @@ def _read(path: Path) -> dict[str, Any]:
     if report.get("format") != FORMAT:
         found, version = report.get("format"), report.get("versions", {}).get("evenhand", "in another version")
         raise ValueError(
-            f"{path} should be a report of format {FORMAT}. Found {found!r}, of evenhand {version}; read it with that "
-            "version, or run the experiment again."
+            f"{path} should be a report of format {FORMAT}. Found {found!r}, of evenhand {version}; read it with "
+            "that version, or run the experiment again."
         )
     absent = [key for key in _NEEDED[report["experiment"]] if key not in report]
     if absent:
