@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ._catalogue import method_of as method_of
     from ._catalogue import short_method_label as short_method_label
     from ._compose import Compose as Compose
+    from ._dbmtl import DBMTL as DBMTL
+    from ._fairgrad import FairGrad as FairGrad
     from ._find import FoundBlock as FoundBlock
     from ._find import find_blocks as find_blocks
     from ._from_torchjd import FromTorchJD as FromTorchJD

@@ -225,13 +225,13 @@ def _as_told(name: str, data: Cells, fields: dict[str, Any]) -> Column:
 
 
 def _check_numbers(seen: NDArray[np.float64], kind: Kind, zero_offset: object) -> None:
-    if kind == Kind.COUNT:
-        check_count(seen)
-    if kind == Kind.POSITIVE and zero_offset is None and seen.min() <= 0:
-        raise ValueError(f"cannot be positive, it holds {_show(seen.min())}; give it a zero_offset or make it real")
+    if kind.whole:
+        check_whole(seen)
+    if kind.above_zero and zero_offset is None and seen.min() <= 0:
+        raise ValueError(f"cannot be {kind}, it holds {_show(seen.min())}; give it a zero_offset or make it real")
 
 
-def check_count(seen: NDArray[np.float64]) -> None:
+def check_whole(seen: NDArray[np.float64]) -> None:
     """Counts are whole numbers from zero."""
     wrong = seen[(seen < 0) | (seen != np.floor(seen))]
     if wrong.size:
