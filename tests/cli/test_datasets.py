@@ -10,7 +10,7 @@ from evenhand import datasets
 from evenhand.cli import _datasets
 from evenhand.cli._names import DATASETS, EXPERTS, IMAGES, KINDS, METHODS, MODELS
 from evenhand.datasets import _fetch
-from evenhand.lab import _paper, _selection
+from evenhand.lab import _paper, results
 from evenhand.tables.estimator import _candidates
 from evenhand.tables.schema import Kind
 
@@ -21,7 +21,7 @@ def test_names_are_those_of_the_library():
     assert tuple(DATASETS) == datasets.NAMES
     assert tuple(METHODS) == tuple(_candidates._SINGLE)
     assert MODELS == _paper.MODELS
-    assert tuple(_selection.MODELS) == EXPERTS
+    assert tuple(results.MODELS) == EXPERTS
     assert tuple(Kind) == KINDS
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +17,6 @@ from ._names import (
     DATASETS,
     EXPERTS,
     MODELS,
-    OF_MODALITIES,
     REPRODUCIBLE,
     closest,
     complete_datasets,
@@ -29,9 +27,6 @@ from ._results import Result, show
 
 if TYPE_CHECKING:
     from ..lab import Experiment, Folder
-
-
-PAIR_ROWS = 1000  # that are generated for figure 4
 
 
 class Executor(StrEnum):
@@ -131,43 +126,16 @@ def find_jobs(
     table: str, datasets: str | None, models: str | None, seeds: int | None, quick: bool, controls: bool
 ) -> list[Experiment]:
     """The experiments of a table or figure."""
+    from ..lab import EXHIBITS
+
     if table not in REPRODUCIBLE:
         advice = closest(table, REPRODUCIBLE)
         raise BadArgumentError(f"TABLE should be one of {', '.join(REPRODUCIBLE)}. Found {table!r}.{advice}")
-    if table in OF_MODALITIES:
-        if not controls:
-            raise BadArgumentError(f"--no-controls should be left out for {table}: it has no controls.")
-        return _multimodal(table, datasets, models, seeds, quick)
-    return _tabular(table, datasets, models, n_seeds=seeds, quick=quick, controls=controls)
-
-
-def _tabular(table: str, datasets: str | None, models: str | None, **options: Any) -> list[Experiment]:
-    from ..lab import PAIR_PLOTS, table1_jobs
-
+    exhibit = EXHIBITS[table]
     chosen_data = split(datasets, "--datasets", tuple(DATASETS))
-    chosen_models = split(models, "--models", MODELS)
-    if table in ("table6", "figure4"):  # about the data, and about one model
-        chosen_models = chosen_models or ["vae-elbo"]
-    if table == "figure4":
-        chosen_data = chosen_data or [*PAIR_PLOTS]
+    chosen_models = split(models, "--models", exhibit.models)
     with arguments():
-        jobs = table1_jobs(chosen_data, chosen_models, **options)
-    if table == "figure4":  # the paper's have these rows anyway
-        jobs = [replace(job, evaluation=replace(job.evaluation, generate=PAIR_ROWS)) for job in jobs]
-    return [*jobs]
-
-
-def _multimodal(
-    table: str, datasets: str | None, models: str | None, seeds: int | None, quick: bool
-) -> list[Experiment]:
-    from ..lab import multimodal_jobs
-
-    if datasets is not None:
-        raise BadArgumentError(f"--datasets should be left out for {table}: it is about MNIST-SVHN-Text.")
-    experts: Any = split(models, "--models", EXPERTS) or EXPERTS
-    objectives: Any = OF_MODALITIES[table]
-    with arguments():
-        return [*multimodal_jobs(objectives, experts, None if seeds is None else range(seeds), quick)]
+        return exhibit.jobs(chosen_data, chosen_models, n_seeds=seeds, quick=quick, controls=controls)
 
 
 def _folders(jobs: Sequence[Experiment], out: Path) -> list[Folder]:

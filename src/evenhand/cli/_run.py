@@ -50,12 +50,9 @@ def run(
 
 def what_was_reached(report: dict[str, Any]) -> Table:
     """The table of one report."""
-    from ..lab import coherence_by_objective, controls
+    from ..lab import reached
 
-    if report["experiment"] == "table":
-        return controls([report], published=False)
-    objective = report["config"]["objective"]["name"]
-    return coherence_by_objective([report], objective, data=report["data"]["name"], published=False)
+    return reached(report)
 
 
 def report(
