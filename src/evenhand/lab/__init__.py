@@ -20,27 +20,18 @@ if TYPE_CHECKING:
         to_toml,
     )
     from ._execute import FailedError, execute
+    from ._findings import compared, diagnosed
     from ._folder import Folder, open_folder
-    from ._paper import comparison
+    from ._paper import comparison, diagnosis
     from ._run import run
     from ._splits import load
     from .figures import pair_plot, sample_grid
     from .judges import MultimodalScores, evaluate
-    from .page import lead, write_page
-    from .results import (
-        OPPOSED,
-        Table,
-        TableReport,
-        column_pairs,
-        corrected_paired_t_test,
-        reached,
-        read_reports,
-        run_folders,
-    )
+    from .page import write_page
+    from .results import Table, TableReport, corrected_paired_t_test, reached, read_reports, run_folders
 
 __all__ = [
     "EXHIBITS",
-    "OPPOSED",
     "Data",
     "Exhibit",
     "Experiment",
@@ -51,13 +42,14 @@ __all__ = [
     "Table",
     "TableExperiment",
     "TableReport",
-    "column_pairs",
+    "compared",
     "comparison",
     "corrected_paired_t_test",
+    "diagnosed",
+    "diagnosis",
     "evaluate",
     "execute",
     "from_dict",
-    "lead",
     "load",
     "open_folder",
     "pair_plot",
@@ -75,7 +67,6 @@ __all__ = [
 
 _HOMES = {
     "EXHIBITS": "_catalogue",
-    "OPPOSED": "results",
     "Data": "_config",
     "Exhibit": "_catalogue",
     "Experiment": "_config",
@@ -86,13 +77,14 @@ _HOMES = {
     "Table": "results",
     "TableExperiment": "_config",
     "TableReport": "results",
-    "column_pairs": "results",
+    "compared": "_findings",
     "comparison": "_paper",
     "corrected_paired_t_test": "results",
+    "diagnosed": "_findings",
+    "diagnosis": "_paper",
     "evaluate": "judges",
     "execute": "_execute",
     "from_dict": "_config",
-    "lead": "page",
     "load": "_splits",
     "open_folder": "_folder",
     "pair_plot": "figures",

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from ..common import ArgumentError
 from ..datasets import NAMES
-from ..tables.estimator import PAPER
+from ..impartial import PAPER_METHODS
 from ._catalogue import PAIR_PLOTS, TABLES
 from ._config import Data, Evaluation, Model, Objective, Runs, TableExperiment, Training
 
@@ -69,7 +69,7 @@ def _job(data: str, model: str, seeds: tuple[int, ...], quick: bool, controls: b
         Model("hivae" if hivae else "vae", n_hidden=100 if data == "bank" else 50),
         Objective("elbo" if hivae else objective, N_SAMPLES if objective in ("iwae", "dreg") else 1),  # type: ignore[arg-type]
         Training(epochs=epochs, batch_size=batch_size, dropout=0.0 if hivae else 0.1, checks=20 if quick else 40),
-        Runs(QUICK_METHODS if quick else PAPER, seeds, kl_weights, unrestored),
+        Runs(QUICK_METHODS if quick else PAPER_METHODS, seeds, kl_weights, unrestored),
         Evaluation(20 if quick else 100, generate=1000 if model == "vae-elbo" and data in PAIR_PLOTS else 0),
     )
 
@@ -98,6 +98,18 @@ def comparison(
         runs=Runs(("sum", *(m for m in methods if m != "sum")), tuple(range(n_seeds)), KL_WEIGHTS[:4]),
         evaluation=Evaluation(20, generate=1000),
     )
+
+
+def diagnosis(data: Data, n_rows: int, *, steps: int = 1000) -> TableExperiment:
+    """A short plain training on a table, to see where the gradients of its columns conflict.
+
+    Args:
+        data: The table.
+        n_rows: Its number of rows.
+        steps: About how long to train.
+    """
+    config = comparison(data, n_rows, n_seeds=1, steps=steps, methods=())
+    return replace(config, runs=replace(config.runs, kl_weights=(1.0,)), evaluation=Evaluation(5))
 
 
 def _known(name: str, found: Sequence[str], known: Sequence[str]) -> None:

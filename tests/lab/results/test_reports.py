@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evenhand.impartial import method_label, short_method_label
 from evenhand.lab import MultimodalScores
-from evenhand.lab.results import TableReport, method_label, read_reports, short_method_label
+from evenhand.lab.results import TableReport, read_reports
 from evenhand.lab.results._selection import chosen_results, impartiality_label, multimodal_results, select
 from evenhand.modalities.inference import all_subsets
 

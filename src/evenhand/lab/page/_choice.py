@@ -9,8 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ...impartial import method_label
 from ..figures import rate_distortion, rate_points
-from ..results import UNKNOWN, Cell, Run, TableReport, method_label, run_label
+from ..results import UNKNOWN, Cell, Run, TableReport, run_label
 from ._answer import p_words, plain_at_rate
 from ._columns import WIDTHS
 from ._html_table import Column, html_table

@@ -2,13 +2,12 @@
 
 from ._columns import ColumnErrors, column_pairs, medians
 from ._costs import controls, equal_rate, overhead, reached
-from ._labels import method_label, run_label, short_method_label
 from ._of_modalities import OBJECTIVES, coherence_by_objective, log_likelihoods, table3, table4, table5, table9
 from ._of_tables import table1, table2, table6, table7, table8
 from ._order import Reports, ordered, title_of
 from ._published import DATA, GROUPS, SETTINGS
 from ._relevant import read_benchmarks, read_experiments, run_folders
-from ._reports import FORMAT, OPPOSED, SLACK, Run, TableReport, read_reports
+from ._reports import FORMAT, OPPOSED, SLACK, Run, TableReport, read_reports, run_label
 from ._score_rows import (
     BASELINE,
     Result,
@@ -61,7 +60,6 @@ __all__ = [
     "log_likelihood_rows",
     "log_likelihoods",
     "medians",
-    "method_label",
     "ordered",
     "overhead",
     "rate_rows",
@@ -72,7 +70,6 @@ __all__ = [
     "reconstruction_rows",
     "run_folders",
     "run_label",
-    "short_method_label",
     "table1",
     "table2",
     "table3",

@@ -1,4 +1,5 @@
 """Reports read back: what tables and figures need to know of them, and which method is chosen."""
+# ruff: noqa: RUF001  # signs as readers know them: ×
 
 from __future__ import annotations
 
@@ -12,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...impartial import method_label, short_method_label
 from ...tables.estimator import HARDLY
 from ...tables.schema import Kind
-from ._labels import method_label, short_method_label
 from ._statistics import ALPHA, corrected_paired_t_test
 
 FORMAT = 1  # of report.json
@@ -62,8 +63,11 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(report, dict) or report.get("experiment") not in _NEEDED:
         raise ValueError(f"{path} should be the report of an experiment. Found another JSON file; take it away.")
     if report.get("format") != FORMAT:
-        found = report.get("format")
-        raise ValueError(f"{path} should be a report of format {FORMAT}. Found {found!r}; run the experiment again.")
+        found, version = report.get("format"), report.get("versions", {}).get("evenhand", "in another version")
+        raise ValueError(
+            f"{path} should be a report of format {FORMAT}. Found {found!r}, of evenhand {version}; read it with that "
+            "version, or run the experiment again."
+        )
     absent = [key for key in _NEEDED[report["experiment"]] if key not in report]
     if absent:
         raise ValueError(f"{path} should have the keys {', '.join(absent)}. Found none of them; is it whole?")
@@ -237,6 +241,13 @@ class TableReport:
         medians = [float(np.median(known)) if len(known := _finite(row)) else math.nan for row in errors]
         pairs = zip(self.columns, medians, trivial, strict=True)
         return [name for name, error, guess in pairs if error > HARDLY * guess]
+
+
+def run_label(run: Run) -> str:
+    """What pages and figures call a run, where plain training is plain: "plain, KL × 0.3"."""
+    parts = ["plain" if run["method"] == "sum" else method_label(run["method"])]
+    parts += [f"KL × {run['kl_weight']:g}"] if run["kl_weight"] != 1 else []
+    return ", ".join([*parts, *([] if run["restored"] else ["not restored"])])
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from ...impartial import short_method_label
 from ..judges import MultimodalScores
-from ._labels import short_method_label
 from ._score_rows import BASELINE, Result
 
 Rule = Literal["relative", "count"]
