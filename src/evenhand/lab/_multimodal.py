@@ -28,8 +28,8 @@ from ..modalities.estimator import Modality, MultimodalVAE
 from ..modalities.likelihoods import Categorical, Laplace, Likelihood
 from ._config import Impartiality, MultimodalExperiment, to_dict
 from ._folder import Folder
-from ._multimodal_figures import sample_grid
-from ._multimodal_scores import evaluate
+from .figures import sample_grid
+from .judges import evaluate
 
 DATA = {"mnist_svhn_text": mnist_svhn_text, "digits_in_three": digits_in_three}
 FEWEST = 10  # rows that can be split
