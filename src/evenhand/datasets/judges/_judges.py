@@ -10,15 +10,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...common import whole_file
+from ...common import check_choice, read_tensors, write_tensors
 from ...modalities.likelihoods import Categorical, Likelihood, Normal, Table
 from ...modalities.rows import Modalities
 from ._classifiers import ImageClassifier, TextClassifier
@@ -206,14 +204,13 @@ def _new_classifier(example: Tensor, kind: Kind | None, n_classes: int) -> nn.Mo
     if kind is None:
         long_enough = len(shape) in (2, 3) and min(shape[1:] if len(shape) == 3 else shape[:1]) >= 8
         kind = "vector" if not long_enough else "image" if len(shape) == 3 else "text"
+    check_choice("kind", kind, get_args(Kind))
     if kind == "image":
         return ImageClassifier(shape, n_classes)
     if kind == "text":
         return TextClassifier(shape[-1], n_classes)
-    if kind == "vector":
-        n = max(1, example[0].numel())
-        return nn.Sequential(nn.Flatten(), nn.Linear(n, 128), nn.ReLU(), nn.Linear(128, n_classes))
-    raise ValueError(f"kind should be 'image', 'text' or 'vector'. Found {kind!r}.")
+    n = max(1, example[0].numel())
+    return nn.Sequential(nn.Flatten(), nn.Linear(n, 128), nn.ReLU(), nn.Linear(128, n_classes))
 
 
 @torch.no_grad()
@@ -265,22 +262,18 @@ def _save(module: nn.Module, path: Path | None, fingerprint: str, accuracy: floa
     """Write the weights and what is known of them; an existing file is replaced only by a whole one."""
     if path is None:
         return
-    state = {name: x.detach().cpu().contiguous() for name, x in module.state_dict().items()}
-    about = {"fingerprint": fingerprint, "accuracy": accuracy, "checksum": _checksum(state)}
+    state = module.state_dict()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as partial:
-        save_file(state, partial, metadata={"evenhand": json.dumps(about)})
+    write_tensors(path, state, {"fingerprint": fingerprint, "accuracy": accuracy, "checksum": _checksum(state)})
 
 
 def _load(module: nn.Module, path: Path, fingerprint: str) -> float | None:
     """Read weights into the module and give their accuracy; None if there are none that are whole and right."""
     try:
-        with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {})["evenhand"])
-            state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        state, about = read_tensors(path)
         if about["fingerprint"] != fingerprint or about["checksum"] != _checksum(state):
             return None
         module.load_state_dict(state)
         return float(about["accuracy"])
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError):
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
         return None  # not there, or damaged: it is trained anew
