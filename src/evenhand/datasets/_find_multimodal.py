@@ -34,16 +34,16 @@ def multimodal(name: str) -> MultimodalDataset:
         return MULTIMODAL[name]
     place, inside = own_place(name)
     module = _import_file(place) if isinstance(place, Path) else _import_module(place)
-    found = getattr(module, inside, None)
-    if not isinstance(found, MultimodalDataset):
-        seen = f"no {inside!r} in it" if found is None else f"{inside!r} of type {type(found).__name__}"
+    dataset = getattr(module, inside, None)
+    if not isinstance(dataset, MultimodalDataset):
+        seen = f"no {inside!r} in it" if dataset is None else f"{inside!r} of type {type(dataset).__name__}"
         raise ArgumentError(
             "data.name",
             f"name an evenhand.datasets.MultimodalDataset in {place}",
             seen,
             f"Write {inside} = MultimodalDataset(name, load=..., modalities=...) there.",
         )
-    return found
+    return dataset
 
 
 def own_place(name: str) -> tuple[Path | str, str]:

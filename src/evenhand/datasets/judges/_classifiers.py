@@ -92,7 +92,7 @@ def _side_left(side: int) -> int:
 
 
 def _checked_image(shape: Sequence[int]) -> tuple[int, ...]:
-    found = checked_shape("shape", shape)
-    if not is_image(found):
-        raise ValueError(f"shape should be (C, H, W) with sides of at least {SMALLEST_IMAGE}. Found {found}.")
-    return found
+    sizes = checked_shape("shape", shape)
+    if not is_image(sizes):
+        raise ValueError(f"shape should be (C, H, W) with sides of at least {SMALLEST_IMAGE}. Found {sizes}.")
+    return sizes

@@ -185,12 +185,12 @@ def labelled_items(rows: Labelled, name: str) -> tuple[Tensor, Tensor]:
     labels = rows.labels.long().to(which.device)
     if (mask := data.observed.get(name)) is not None:
         which, labels = which[mask.to(which.device)], labels[mask.to(labels.device)]
-    found = labels.new_full((len(data.values[name]),), -1)
-    found[which] = labels
-    if not torch.equal(found[which], labels):
+    classes = labels.new_full((len(data.values[name]),), -1)
+    classes[which] = labels
+    if not torch.equal(classes[which], labels):
         raise ValueError(f"An item of {name!r} should have one class. Found one in rows of several classes.")
-    used = (found >= 0).nonzero()[:, 0]
-    return data.values[name][used], found[used]
+    used = (classes >= 0).nonzero()[:, 0]
+    return data.values[name][used], classes[used]
 
 
 def _inputs(likelihood: Likelihood, x: Tensor) -> Tensor:
@@ -219,8 +219,8 @@ def _accuracy(
 ) -> float:
     right = 0
     for part, labels in zip(x.split(ROWS_AT_ONCE), y.split(ROWS_AT_ONCE), strict=True):
-        found = module(_inputs(likelihood, part.to(device))).argmax(-1)
-        right += int((found == labels.to(device)).sum())
+        guessed = module(_inputs(likelihood, part.to(device))).argmax(-1)
+        right += int((guessed == labels.to(device)).sum())
     return right / len(x)
 
 

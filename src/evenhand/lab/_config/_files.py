@@ -94,13 +94,13 @@ def resolve(config: Experiment) -> Experiment:
         if not Path(path).is_file():
             raise FileNotFoundError(f"data should name files that exist. Found none at {path}.")
         digest.update(Path(path).read_bytes())
-    found = digest.hexdigest()
-    if config.data.sha256 not in ("", found):
+    sha256 = digest.hexdigest()
+    if config.data.sha256 not in ("", sha256):
         raise ValueError(
             f"{' with '.join(files)} should have the sha256 that the config names ({config.data.sha256[:8]}…). Found "
-            f"{found[:8]}…: its content has changed. Remove data.sha256 to start a new run."
+            f"{sha256[:8]}…: its content has changed. Remove data.sha256 to start a new run."
         )
-    return _with_data(config, dataclasses.replace(config.data, sha256=found))
+    return _with_data(config, dataclasses.replace(config.data, sha256=sha256))
 
 
 def _with_data(config: Experiment, data: Any) -> Experiment:
