@@ -14,10 +14,10 @@ import torch
 from ..common import Tick
 from ..datasets import LabelledModalities, MultimodalDataset, Split, multimodal, split_pairs
 from ..datasets.judges import Classifiers, Labelled
-from ..impartial import CAGrad, GradNorm, Method
+from ..impartial import CATALOGUE, Method
 from ..modalities.estimator import MultimodalVAE
 from ..modalities.models import ExpertsName
-from ._config import ExpertsLabel, Impartiality, MethodLabel, MultimodalExperiment, to_dict
+from ._config import ExpertsLabel, Impartiality, MultimodalExperiment, to_dict
 from ._folder import Folder
 from ._multimodal_figures import sample_grid
 from ._multimodal_scores import evaluate
@@ -31,7 +31,6 @@ CLOCK = "clock.json"
 UNLABELLED = "The rows have no labels: coherence and latent classification are left out."
 
 EXPERTS: Mapping[ExpertsLabel, ExpertsName] = {"mvae": "product", "mmvae": "mixture", "mopoe": "mixture-of-products"}
-METHODS: Mapping[MethodLabel, type[CAGrad] | type[GradNorm]] = {"cagrad": CAGrad, "gradnorm": GradNorm}
 
 
 def run_multimodal(
@@ -147,7 +146,7 @@ def build_model(config: MultimodalExperiment) -> MultimodalVAE:
 
 
 def _method(impartial: Impartiality) -> Method:
-    return METHODS[impartial.method](impartial.alpha)
+    return CATALOGUE[impartial.method].make(impartial.alpha)
 
 
 # ---------------------------------------------------------------- training

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...common import check_integer, check_number
-from ...tables.estimator import PAPER, method_of
+from ...impartial import PAPER_METHODS, method_of
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Runs:
         unrestored: Whether every f is also trained without norm restoration.
     """
 
-    methods: tuple[str, ...] = PAPER
+    methods: tuple[str, ...] = PAPER_METHODS
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     kl_weights: tuple[float, ...] = (1.0,)
     unrestored: bool = False

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...common import read_tensors, write_tensors
+from ... import __version__
+from ...common import check_format, read_tensors, write_tensors
 from ..likelihoods import Table
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ FORMAT = 1
 
 def save_weights(model: MultimodalVAE, path: Path) -> None:
     """Write all weights; an existing file is replaced only by a whole one."""
-    write_tensors(path, model.state_dict(), _about(model))
+    write_tensors(path, model.state_dict(), _about(model) | {"version": __version__})
 
 
 def load_weights(model: MultimodalVAE, path: Path) -> None:
@@ -27,6 +28,7 @@ def load_weights(model: MultimodalVAE, path: Path) -> None:
     expected = _about(model)
     if not isinstance(about, dict) or about.get("class") != expected["class"]:
         raise ValueError(f"{path} should be a file that save() of a MultimodalVAE wrote. Found something else.")
+    check_format(path, about, FORMAT)
     for what, wanted in expected.items():
         if about.get(what) != wanted:
             raise ValueError(
