@@ -531,7 +531,7 @@ def test_classifiers_learn(digits):
 
 
 def test_bad_arguments_of_classifiers():
-    with pytest.raises(ValueError, match="kind should be 'image', 'text' or 'vector'. Found 'sound'"):
+    with pytest.raises(ValueError, match="kind should be one of 'image', 'text', 'vector'. Found 'sound'"):
         train_classifier(torch.rand(4, 3), torch.arange(4), kind="sound")
     with pytest.raises(ValueError, match="of the same items. Found 4 and 3"):
         train_classifier(torch.rand(4, 3), torch.arange(3))

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..modalities.rows import Modalities
-from ._catalogue import CATALOGUE
-from ._fetch import need
-from ._labelled import LabelledModalities, Split, check_positive, check_split
-from ._mnist_svhn_text import text_codes
+from ...common import check_integer
+from ...modalities.rows import Modalities
+from .._catalogue import CATALOGUE
+from .._fetch import need
+from .._labelled import LabelledModalities, Split, check_split
+from .._mnist_svhn_text import text_codes
 
 SIDE = 16  # of a coloured view, in pixels
 MOVE = 0.75  # at most, in pixels
@@ -41,7 +42,7 @@ def digits_in_three(split: Split = "train", *, seed: int = 0, repeats: int = 5) 
         repeats: In how many rows every image is.
     """
     check_split(split)
-    check_positive("repeats", repeats)
+    check_integer("repeats", repeats)
     generator = torch.Generator().manual_seed(seed)
     images, labels = _images(split)
     rows, others = _pair_with_others(labels, repeats, generator)
