@@ -1,0 +1,66 @@
+"""Which files of the repository are pages of the site. They keep their places, so that links among them hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "paper/**/*.md", "benchmarks/README.md"]
+NOTEBOOKS = "examples/notebooks/*.py"
+LINK = re.compile(r"(\]\()(?!https?:|#)([^)#\s]+)")
+
+ROOMS = {
+    "evenhand": "what most programs need",
+    "evenhand.impartial": "blocks, methods, readings",
+    "evenhand.tables": "tables with holes",
+    "evenhand.modalities": "images, text and tables of the same things",
+    "evenhand.datasets": "public data",
+    "evenhand.lab": "experiments, and the paper",
+}
+
+
+def pages() -> list[str]:
+    """All Markdown files that are pages, by their place in the repository."""
+    return sorted(p.relative_to(ROOT).as_posix() for pattern in PAGES for p in ROOT.glob(pattern))
+
+
+def notebooks() -> list[Path]:
+    """All notebooks."""
+    return sorted(ROOT.glob(NOTEBOOKS))
+
+
+def linked_files(page: str) -> Iterator[str]:
+    """Files that a page links to or shows and that are no pages: they go along as they are."""
+    for _, target in LINK.findall((ROOT / page).read_text(encoding="utf-8")):
+        place = _resolved(page, target)
+        if (ROOT / place).is_file() and not place.endswith(".md"):
+            yield place
+
+
+def with_links_to_pages(page: str, text: str) -> str:
+    """Folders that a page links to become the page in them; notebooks the page that shows them."""
+
+    def replaced(found: re.Match[str]) -> str:
+        place = _resolved(page, found[2])
+        if (ROOT / place / "README.md").is_file():
+            return f"{found[1]}{found[2].rstrip('/')}/README.md"
+        if PurePosixPath(place).match(NOTEBOOKS):
+            return f"{found[1]}{found[2].removesuffix('.py')}.md"
+        return found[0]
+
+    return LINK.sub(replaced, text)
+
+
+def _resolved(page: str, target: str) -> str:
+    return normpath((PurePosixPath(page).parent / target).as_posix())
+
+
+def reference() -> Iterator[tuple[str, str]]:
+    """Places and texts of the reference: a page for each room, filled from its docstrings."""
+    lines = [f"- [`{room}`]({room}.md): {words}" for room, words in ROOMS.items()]
+    yield "reference/index.md", "\n".join(["# Reference", "", "Every public name, by room.", "", *lines, ""])
+    for room in ROOMS:
+        yield f"reference/{room}.md", f"# `{room}`\n\n::: {room}\n"
