@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from evenhand.schema import Schema
+from evenhand.tables import Schema
 
 Array = NDArray[np.float64]
 Generator = Callable[[Array, Schema, int, int], Array]

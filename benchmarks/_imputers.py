@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer
 
-from evenhand.schema import Column, Schema
+from evenhand.tables import Column, Schema
 
 Array = NDArray[np.float64]
 Imputer = Callable[[Array, Schema, int], Array]

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evenhand.nn import MNISTDecoder, MNISTEncoder, SVHNDecoder, SVHNEncoder, TextDecoder, TextEncoder
+from evenhand.datasets import MNISTDecoder, MNISTEncoder, SVHNDecoder, SVHNEncoder, TextDecoder, TextEncoder
 
 N_LATENT, N_SYMBOLS, SCALE = 20, 71, 0.75
 SHAPES = {"mnist": (1, 28, 28), "svhn": (3, 32, 32), "text": (8, N_SYMBOLS)}

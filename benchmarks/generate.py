@@ -20,9 +20,8 @@ from _generators import fit_tvae, gaussian_copula, independent, sample_tvae
 from impute import load
 from numpy.typing import NDArray
 
-from evenhand.data import read
-from evenhand.estimators import TabularVAE
-from evenhand.evaluation import quality
+from evenhand.tables import TabularVAE, quality
+from evenhand.tables.frames import read
 
 SETS = ("hi", "labour", "rwm5yr")
 

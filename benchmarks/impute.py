@@ -20,10 +20,10 @@ import torch
 from _imputers import IMPUTERS
 from numpy.typing import NDArray
 
-from evenhand.data import RawTable, datasets, read
-from evenhand.estimators import TabularVAE
-from evenhand.evaluation import column_errors, macro_class_errors, summary
-from evenhand.schema import Schema
+from evenhand import datasets
+from evenhand.tables import Schema, TabularVAE
+from evenhand.tables.frames import RawTable, read
+from evenhand.tables.inference import column_errors, macro_class_errors, summary
 
 SETS = ("diamonds", "hi", "rwm5yr", "labour", "adult")
 Array = NDArray[np.float64]

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 
 from evenhand import CAGrad, MultimodalVAE
-from evenhand.estimators import mnist_svhn_text_modalities
+from evenhand.common._captured import CapturedStep, pack, unpack
+from evenhand.datasets import mnist_svhn_text_modalities
 from evenhand.impartial import Method
-from evenhand.training import ImpartialMixture
-from evenhand.training._captured import CapturedStep, pack, unpack
+from evenhand.modalities.training import ImpartialMixture
 
 STEPS_OF_THE_PAPER = 30 * 7885  # 30 epochs of 1,009,224 pairs in batches of 128
 GOALS = {

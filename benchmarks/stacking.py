@@ -19,13 +19,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evenhand.data import Preprocessing, RawTable
-from evenhand.estimators._candidates import PAPER, method_of
 from evenhand.impartial import Method, Sum
-from evenhand.likelihoods import TableLikelihood
-from evenhand.models import VAE
-from evenhand.schema import Column, Kind, Schema
-from evenhand.training import Rows, Run, Stack
+from evenhand.tables import Column, Kind, Schema
+from evenhand.tables.estimator._candidates import PAPER, method_of
+from evenhand.tables.families import VAE
+from evenhand.tables.frames import RawTable
+from evenhand.tables.kinds import Preprocessing, TableLikelihood
+from evenhand.tables.stack import Rows, Run, Stack
 
 N, BATCH, HIDDEN, LATENT = 20_000, 128, 50, 6
 SIZES = [7, 16, 7, 14, 6, 5]

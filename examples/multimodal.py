@@ -20,9 +20,8 @@ from scipy import ndimage
 from sklearn.datasets import load_digits
 
 from evenhand import CAGrad, Modality, MultimodalVAE
-from evenhand.data import Modalities
-from evenhand.evaluation import rates
-from evenhand.likelihoods import Laplace, Table
+from evenhand.lab import rates
+from evenhand.modalities import Laplace, Modalities, Table
 
 WORDS = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.experiments import Table, TableReport, read_reports
-from evenhand.experiments._published import DATA, GROUPS, SETTINGS
-from evenhand.experiments._table import Cell
-from evenhand.experiments._tables import ordered, title_of
-from evenhand.schema import Kind
+from evenhand.lab import Table, TableReport, read_reports
+from evenhand.lab._published import DATA, GROUPS, SETTINGS
+from evenhand.lab._table import Cell
+from evenhand.lab._tables import ordered, title_of
+from evenhand.tables import Kind
 
 REPORTS = Path(__file__).parent / "table1" / "reports"
 MAIN = "VAE-ELBO"  # the one setting with runs for every data set, KL weight and f with and without norm restoration

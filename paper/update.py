@@ -20,7 +20,7 @@ from summaries import MAIN, REPORTS, summary
 from typer.testing import CliRunner
 
 from evenhand.cli._app import app
-from evenhand.experiments import TableReport, parallel, rate_distortion, read_reports
+from evenhand.lab import TableReport, parallel, rate_distortion, read_reports
 
 PAPER = Path(__file__).resolve().parent
 PART = re.compile(r"(<!-- begin: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)

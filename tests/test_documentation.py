@@ -63,8 +63,8 @@ def test_every_method_has_a_page():
 
 
 def test_the_guide_of_experiments_has_all_settings_with_their_defaults():
-    from evenhand.experiments import MultimodalExperiment, from_dict, to_dict
-    from evenhand.schema._toml import toml_value
+    from evenhand.lab import MultimodalExperiment, from_dict, to_dict
+    from evenhand.tables.schema._toml import toml_value
 
     text = (ROOT / "docs" / "experiments.md").read_text()
     tables = text[text.index("**A table**") : text.index("## The directory of a run")].split("**Several modalities**")

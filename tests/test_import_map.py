@@ -1,4 +1,4 @@
-"""Data flows one way: a stop imports only what stands before it."""
+"""The map of the house: a room imports only what stands before it, and only public names of other folders."""
 
 import ast
 from pathlib import Path
@@ -7,27 +7,26 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "evenhand"
 
-# Which stops a stop may import. `impartial` stands alone: it can be taken with torch only.
+# Which rooms a room may import. `impartial` stands alone: it can be taken with torch only.
 MAY_IMPORT = {
     "impartial": set(),
-    "schema": set(),
-    "nn": set(),
-    "data": {"schema"},
-    "likelihoods": {"schema", "data", "nn"},
-    "models": {"schema", "data", "nn", "likelihoods"},
-    "objectives": {"schema", "data", "nn", "likelihoods", "models"},
-    "training": {"schema", "data", "nn", "likelihoods", "models", "objectives", "impartial"},
+    "common": set(),
+    "tables": {"impartial", "common"},
 }
-MAY_IMPORT["evaluation"] = MAY_IMPORT["training"] | {"training"}
-MAY_IMPORT["estimators"] = MAY_IMPORT["evaluation"] | {"evaluation"}
-MAY_IMPORT["experiments"] = MAY_IMPORT["estimators"] | {"estimators"}
-MAY_IMPORT["cli"] = MAY_IMPORT["experiments"] | {"experiments"}
+MAY_IMPORT["modalities"] = MAY_IMPORT["tables"] | {"tables"}
+MAY_IMPORT["datasets"] = MAY_IMPORT["modalities"] | {"modalities"}
+MAY_IMPORT["lab"] = MAY_IMPORT["datasets"] | {"datasets"}
+MAY_IMPORT["cli"] = MAY_IMPORT["lab"] | {"lab"}
 MAY_IMPORT["__main__"] = {"cli"}
 
+# In the room of tables data flow one way too.
+TABLES = ("cells", "schema", "frames", "kinds", "families", "objectives", "stack", "inference", "estimator")
+MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "training", "inference", "estimator")
 
-def stops_imported_by(file: Path) -> set[str]:
-    """The first-level parts of evenhand that a file imports, at any depth of its code."""
-    stops = set()
+
+def modules_imported_by(file: Path) -> set[tuple[str, ...]]:
+    """What a file imports of evenhand, at any depth of its code: the path of every name inside of the package."""
+    found = set()
     package = ["evenhand", *file.relative_to(PACKAGE).parts[:-1]]
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
@@ -37,21 +36,49 @@ def stops_imported_by(file: Path) -> set[str]:
             names = [".".join([*base, *([node.module] if node.module else []), a.name]) for a in node.names]
         else:
             continue
-        stops |= {name.split(".")[1] for name in names if name.startswith("evenhand.")}
-    return stops
+        found |= {tuple(name.split(".")[1:]) for name in names if name.startswith("evenhand.")}
+    return {path for path in found if path[0] != "_lazy"}
 
 
-def imports():
+def of_others(file: Path) -> list[tuple[str, ...]]:
+    """Private things that a file imports from folders that it is not in."""
+    own = file.relative_to(PACKAGE).parts[:-1]
+    found = []
+    for path in modules_imported_by(file):
+        first = next((i for i, part in enumerate(path) if part.startswith("_")), None)
+        if first is not None and path[:first] != own[:first]:
+            found.append(path)
+    return found
+
+
+def files():
     for file in sorted(PACKAGE.rglob("*.py")):
-        stop = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        if stop != "__init__":
-            yield pytest.param(stop, file, id=str(file.relative_to(PACKAGE)))
+        room = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if room not in ("__init__", "_lazy"):
+            yield pytest.param(room, file, id=str(file.relative_to(PACKAGE)))
 
 
-@pytest.mark.parametrize(("stop", "file"), list(imports()))
-def test_a_stop_imports_only_what_stands_before_it(stop, file):
-    assert stop in MAY_IMPORT, f"{stop} is not on the map"
-    assert stops_imported_by(file) <= MAY_IMPORT[stop] | {stop}
+@pytest.mark.parametrize(("room", "file"), list(files()))
+def test_a_room_imports_only_what_stands_before_it(room, file):
+    assert room in MAY_IMPORT, f"{room} is not on the map"
+    assert {path[0] for path in modules_imported_by(file)} <= MAY_IMPORT[room] | {room}
+
+
+@pytest.mark.parametrize(("room", "file"), list(files()))
+def test_a_folder_imports_only_public_names_of_others(room, file):
+    assert not of_others(file)
+
+
+@pytest.mark.parametrize(("room", "order"), [("tables", TABLES), ("modalities", MODALITIES)])
+def test_data_flow_one_way_in_a_room(room, order):
+    for file in sorted((PACKAGE / room).rglob("*.py")):
+        stop = file.relative_to(PACKAGE / room).parts[0].removesuffix(".py")
+        if stop == "__init__":
+            continue
+        assert stop in order, f"{room}/{stop} is not on the map"
+        before = order[: order.index(stop) + 1]
+        used = {path[1] for path in modules_imported_by(file) if path[0] == room and len(path) > 1}
+        assert used <= set(before), f"{file.name}: {used - set(before)}"
 
 
 def test_impartial_needs_torch_alone():
@@ -68,7 +95,12 @@ def test_impartial_needs_torch_alone():
 
 def test_the_walk_sees_imports(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
-    (tmp_path / "models").mkdir()
-    file = tmp_path / "models" / "_vae.py"
-    file.write_text("from ..impartial._block import Block\nimport evenhand.nn\nfrom . import _other\n")
-    assert stops_imported_by(file) == {"impartial", "nn", "models"}
+    (tmp_path / "tables" / "stack").mkdir(parents=True)
+    file = tmp_path / "tables" / "stack" / "_stack.py"
+    file.write_text(
+        "from ...impartial._block import Block\nimport evenhand.common\nfrom . import _noise\n"
+        "from ..kinds import Kind\n"
+        "def f():\n    from .._shared import g\n    from ..kinds._real import Real\n"
+    )
+    assert {path[0] for path in modules_imported_by(file)} == {"impartial", "common", "tables"}
+    assert sorted(of_others(file)) == [("impartial", "_block", "Block"), ("tables", "kinds", "_real", "Real")]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.experiments import from_dict, read_config, read_reports
+from evenhand.lab import from_dict, read_config, read_reports
 
 ROOT = Path(__file__).parent.parent
 PAPER = ROOT / "paper"

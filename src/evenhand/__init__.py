@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .estimators import Modality, MultimodalVAE, TabularVAE
     from .impartial import (
         IMTLG,
         MGDA,
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
         find_blocks,
         scale_gradient,
     )
-    from .schema import Schema
+    from .modalities import Modality, MultimodalVAE
+    from .tables import Schema, TabularVAE
 
 __all__ = [
     "IMTLG",
@@ -42,30 +43,10 @@ __all__ = [
     "scale_gradient",
 ]
 
-# Models need more packages than torch, and `evenhand --help` not even that: a name is imported when it is used.
-_EXTRAS = {
-    "Modality": ("estimators", "multimodal"),
-    "MultimodalVAE": ("estimators", "multimodal"),
-    "Schema": ("schema", "tables"),
-    "TabularVAE": ("estimators", "tables"),
+_HOMES = {
+    "Modality": "modalities",
+    "MultimodalVAE": "modalities",
+    "Schema": "tables",
+    "TabularVAE": "tables",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name == "impartial":
-        return import_module(".impartial", __name__)
-    if name not in __all__:
-        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
-    stop, extra = _EXTRAS.get(name, ("impartial", ""))
-    try:
-        found = getattr(import_module(f".{stop}", __name__), name)
-    except ModuleNotFoundError as error:
-        if not extra:
-            raise
-        raise ImportError(f"{name} needs the package {error.name}: pip install 'evenhand[{extra}]'") from error
-    globals()[name] = found  # the next time it is there
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, {name: _HOMES.get(name, "impartial") for name in __all__})

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from evenhand.cli._app import app
 
-from ..data.conftest import data_folder  # noqa: F401  # a fixture
+from ..datasets.conftest import data_folder  # noqa: F401  # a fixture
 
 ROWS = 60
 MARKUP = "[bold red]age[/bold red]"

@@ -9,9 +9,9 @@ import pytest
 from evenhand.cli._console import Console
 from evenhand.cli._diagnose import conflicts
 from evenhand.cli._report_words import compared, show_compared
-from evenhand.experiments._results import TableReport
+from evenhand.lab._results import TableReport
 
-from ..experiments._reports import table_report
+from ..lab._reports import table_report
 from .conftest import MARKUP, STEERING
 
 

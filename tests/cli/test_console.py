@@ -99,7 +99,7 @@ def test_bars_show_all_jobs_and_the_one_that_runs():
     from rich.console import Console as Terminal
     from rich.progress import MofNCompleteColumn, Progress, TextColumn
 
-    from evenhand.experiments._config import Data, TableExperiment
+    from evenhand.lab._config import Data, TableExperiment
 
     folder = _Folder(TableExperiment(Data("hi")))
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TextColumn("{task.fields[words]}"))

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
+from evenhand import datasets
 from evenhand.cli import _datasets
 from evenhand.cli._names import DATASETS, EXPERTS, IMAGES, KINDS, METHODS, MODELS
-from evenhand.data import datasets
-from evenhand.data.datasets import _fetch
-from evenhand.estimators import _candidates
-from evenhand.experiments import _paper, _selection
-from evenhand.schema import Kind
+from evenhand.datasets import _fetch
+from evenhand.lab import _paper, _selection
+from evenhand.tables.estimator import _candidates
+from evenhand.tables.schema import Kind
 
 CSV = b"a,b\n1,2\n"
 
@@ -28,7 +28,7 @@ def test_names_are_those_of_the_library():
 @pytest.mark.parametrize("name", [*DATASETS, *IMAGES])
 def test_the_list_repeats_what_data_sets_say(name):
     rows, columns, licence, source = {**DATASETS, **IMAGES}[name]
-    code = inspect.getsource(sys.modules[f"evenhand.data.datasets._{name}"])
+    code = inspect.getsource(sys.modules[f"evenhand.datasets._{name}"])
     assert f'"{licence}"' in code
     assert f'"{source}"' in code
     if name in DATASETS and name != "miniboone":

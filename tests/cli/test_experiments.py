@@ -8,8 +8,8 @@ import pytest
 
 from evenhand.cli import _reproduce
 from evenhand.cli._names import EXPERTS, MODELS, OF_MODALITIES, OF_TABLES, REPRODUCIBLE
-from evenhand.experiments import _execute
-from evenhand.experiments._config import (
+from evenhand.lab import _execute
+from evenhand.lab._config import (
     Data,
     Evaluation,
     Model,
@@ -21,7 +21,7 @@ from evenhand.experiments._config import (
     to_toml,
 )
 
-from ..experiments._reports import multimodal_report, table_report
+from ..lab._reports import multimodal_report, table_report
 
 
 def tiny(table, objective="elbo"):
@@ -71,7 +71,7 @@ def test_a_run_says_what_was_reached_and_where(done):
 def test_a_run_that_is_done_is_not_run_again_unless_forced(done, go, monkeypatch):
     folder, command, _ = done
     started = []
-    monkeypatch.setattr("evenhand.experiments._run.run_table", lambda *a, **k: started.append(1) or {})
+    monkeypatch.setattr("evenhand.lab._run.run_table", lambda *a, **k: started.append(1) or {})
     assert json.loads(go(*command, "--json").stdout)["folder"] == str(folder)
     assert "This was done before; --force starts over." in go(*command).stdout
     assert not started

@@ -11,8 +11,8 @@ import pytest
 from evenhand.cli._console import BadArgumentError
 from evenhand.cli._given import parse_given
 from evenhand.cli._impute import numbered
-from evenhand.data import forms_of, write_file
-from evenhand.schema import Column, Schema
+from evenhand.tables.frames import forms_of, write_file
+from evenhand.tables.schema import Column, Schema
 
 from .conftest import MARKUP, ROWS, STEERING, make_frame
 
@@ -71,7 +71,7 @@ def test_outputs_are_checked_before_training(table, go, monkeypatch):
     def never(*_, **__):
         raise AssertionError("trained")
 
-    monkeypatch.setattr("evenhand.estimators.TabularVAE.fit", never)
+    monkeypatch.setattr("evenhand.tables.estimator.TabularVAE.fit", never)
     Path("folder.csv").mkdir()
     for verb in ("impute", "sample"):
         for out, words in (
@@ -99,7 +99,7 @@ def test_a_failure_leaves_the_old_output(table, go, monkeypatch):
     def diverge(*_, **__):
         raise FloatingPointError("Training diverged at column x.")
 
-    monkeypatch.setattr("evenhand.estimators.TabularVAE.fit", diverge)
+    monkeypatch.setattr("evenhand.tables.estimator.TabularVAE.fit", diverge)
     Path("out.csv").write_text("old")
     result = go("impute", table, "-o", "out.csv")
     assert (result.exit_code, result.stderr) == (1, "Error: Training diverged at column x.\n")
@@ -110,7 +110,7 @@ def test_interrupted_training_ends_with_130(table, go, monkeypatch):
     def stop(self):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evenhand.estimators._search.Search._train", stop)
+    monkeypatch.setattr("evenhand.tables.estimator._search.Search._train", stop)
     result = go("impute", table, "-o", "out.csv", *FAST)
     assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")
     assert not Path("out.csv").exists()

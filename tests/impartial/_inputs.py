@@ -3,18 +3,7 @@
 import torch
 from hypothesis import strategies as st
 
-from evenhand.impartial import (
-    IMTLG,
-    MGDA,
-    AlignedMTL,
-    CAGrad,
-    GradDrop,
-    GradNorm,
-    NashMTL,
-    PCGrad,
-    Sum,
-    UPGrad,
-)
+from evenhand.impartial import IMTLG, MGDA, AlignedMTL, CAGrad, GradDrop, GradNorm, NashMTL, PCGrad, Sum, UPGrad
 
 # name -> a fresh method; random ones with a generator of their own, so that two of them do the same
 METHODS = {

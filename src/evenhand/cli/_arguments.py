@@ -12,7 +12,7 @@ from ._console import BadArgumentError, arguments
 from ._names import DATASETS, METHODS, closest, complete_data, complete_methods
 
 if TYPE_CHECKING:
-    from ..experiments._config import Data
+    from ..lab import Data
 
 MODEL = ".safetensors"
 
@@ -49,7 +49,7 @@ Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser."
 
 def find_data(text: str, schema: Path | None = None) -> Data:
     """What DATA names: a file, or a public data set."""
-    from ..experiments._config import Data
+    from ..lab import Data
 
     with arguments():
         _check_schema(schema)
@@ -69,7 +69,7 @@ def _check_schema(path: Path | None) -> None:
         return
     if not path.is_file():
         raise BadArgumentError(f"--schema should name a file. Found none at {path}.")
-    from ..schema import Schema
+    from ..tables.schema import Schema
 
     try:
         Schema.read(path)
@@ -86,10 +86,10 @@ def _near(text: str) -> str:
 
 def check_table_name(path: Path, what: str) -> None:
     """Refuse endings that no table has."""
-    from ..data._files import _form_of
+    from ..tables.frames import file_format
 
     try:
-        _form_of(path)
+        file_format(path)
     except ValueError as error:
         words = str(error).replace("path should", f"{what} should", 1)
         raise BadArgumentError(
@@ -122,7 +122,7 @@ def check_out(path: Path) -> None:
 
 def check_method(name: str, what: str, *also: str) -> None:
     """Refuse a choice of f that has no such name; `also` are words that are known to the option."""
-    from ..estimators._candidates import method_of
+    from ..tables.estimator import method_of
 
     try:
         method_of(name)
@@ -136,7 +136,7 @@ def check_method(name: str, what: str, *also: str) -> None:
 
 def check_device(name: str) -> None:
     """Refuse a device that is not there."""
-    from ..training import find_device
+    from ..common import find_device
 
     with arguments():
         find_device(name)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ._console import Console
 
 if TYPE_CHECKING:
-    from ..experiments._folder import Folder
-    from ..training import Tick
+    from ..common import Tick
+    from ..lab import Folder
 
 
 class Jobs:

@@ -28,8 +28,7 @@ from ._console import Console, arguments
 from ._report_words import compared, show_compared, show_rules
 
 if TYPE_CHECKING:
-    from ..experiments._config import Experiment
-    from ..experiments._folder import Folder
+    from ..lab import Experiment, Folder
 
 Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="Splits of the rows, each trained on.")]
 Steps = Annotated[int | None, typer.Option("--steps", min=1, help="About how long to train.")]
@@ -73,7 +72,7 @@ def compare(
     options = {"n_seeds": seeds, "steps": steps, "methods": chosen}
     config = prepare(console, data, schema, overrides, {k: v for k, v in options.items() if v is not None})
     folder = train(console, config, out, force=force, device=device)
-    from ..experiments._results import TableReport
+    from ..lab import TableReport
 
     found = compared(TableReport(folder.report()))
     show_compared(console, found)
@@ -86,9 +85,7 @@ def prepare(
     console: Console, data: str, schema: Path | None, overrides: list[str] | None, options: dict[str, Any]
 ) -> Experiment:
     """The config of a comparison; says what was assumed about the table."""
-    from ..experiments._config import TableExperiment, from_dict, to_dict
-    from ..experiments._paper import comparison
-    from ..experiments._splits import load
+    from ..lab import TableExperiment, comparison, from_dict, load, to_dict
 
     wanted = find_data(data, schema)
 
@@ -107,10 +104,8 @@ def prepare(
 
 def train(console: Console, config: Experiment, out: Path, *, force: bool, device: str) -> Folder:
     """Run an experiment with a progress bar."""
-    from ..experiments._config import resolve
-    from ..experiments._folder import Folder
-    from ..experiments._run import run
-    from ..training import progress_bar
+    from ..common import progress_bar
+    from ..lab import Folder, resolve, run
 
     folder = Folder(out, resolve(config))
     if folder.state == "done" and not force:
@@ -126,7 +121,7 @@ def train(console: Console, config: Experiment, out: Path, *, force: bool, devic
 
 def write_page(console: Console, folders: list[Path], path: Path, show: bool) -> Path:
     """Write the page of runs, and say where."""
-    from ..experiments._page import write_page
+    from ..lab import write_page
 
     write_page(folders, path)
     console.say()

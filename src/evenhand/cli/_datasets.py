@@ -13,7 +13,7 @@ from ._console import BadArgumentError, Console
 from ._names import DATASETS, IMAGES, closest, complete_any_data
 
 if TYPE_CHECKING:
-    from ..data.datasets._fetch import File
+    from ..datasets import File
 
 ALL = {**DATASETS, **IMAGES}
 
@@ -118,7 +118,7 @@ def _verified(name: str) -> str:
 
 def _load(name: str) -> None:
     """Load a data set, which checks it; what is not here is fetched."""
-    from ..data import datasets
+    from .. import datasets
 
     if name in DATASETS:
         datasets.load(name)
@@ -131,7 +131,7 @@ def where(name: str) -> str:
     """Where the files of a data set are: "folder", "package", "cache" or "not here"."""
     if name == "digits_in_three":
         return "package"  # scikit-learn brings it
-    from ..data.datasets._fetch import find, in_package
+    from ..datasets import find, in_package
 
     best = "not here"
     for files in _files(name):
@@ -146,7 +146,7 @@ def where(name: str) -> str:
 
 def _files(name: str) -> Iterator[list[File]]:
     """The files that a data set consists of; some can be had in another form."""
-    module: Any = importlib.import_module(f"evenhand.data.datasets._{name}")
+    module: Any = importlib.import_module(f"evenhand.datasets._{name}")
     yield [*module.FILES.values()] if hasattr(module, "FILES") else [module.FILE]
     for other in ("PART", "LABELS"):
         if hasattr(module, other):
@@ -154,7 +154,7 @@ def _files(name: str) -> Iterator[list[File]]:
 
 
 def _in_cache(name: str, file: File) -> bool:
-    from ..data.datasets._fetch import need
+    from ..datasets import need
 
     folder: Path = need("pooch").os_cache("evenhand") / name
     return bool(file.url) and (folder / file.url.rpartition("/")[2]).is_file()

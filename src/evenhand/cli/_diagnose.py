@@ -14,7 +14,7 @@ from ._compare import Steps, prepare, train
 from ._console import Console, number
 
 if TYPE_CHECKING:
-    from ..experiments._results import TableReport
+    from ..lab import TableReport
 
 QUICK = ("runs.kl_weights=[1.0]", "evaluation.generate=0", "evaluation.n_samples=5")
 UNEVEN = 3.0  # times as much of the gradient as another column has
@@ -45,7 +45,7 @@ def diagnose(
     options = {"n_seeds": 1, "methods": ("sum",), "steps": steps}
     config = prepare(console, data, schema, list(QUICK), options)
     folder = train(console, config, out, force=force, device=device)
-    from ..experiments._results import TableReport
+    from ..lab import TableReport
 
     found = conflicts(TableReport(folder.report()))
     _show(console, found, data)
@@ -54,7 +54,7 @@ def diagnose(
 
 def conflicts(read: TableReport) -> dict[str, Any]:
     """Shares, pairs, neglected columns and advice, from a report."""
-    from ..experiments._results import OPPOSED
+    from ..lab import OPPOSED
 
     plain = read.report["conflicts"]["plain"]
     first, last = plain["shares"][0], plain["shares"][-1]

@@ -16,8 +16,8 @@ from ._names import complete_methods
 from ._report_words import show_rules
 
 if TYPE_CHECKING:
-    from ..estimators import TabularVAE
-    from ..schema import Schema
+    from ..tables.estimator import TabularVAE
+    from ..tables.schema import Schema
 
 Method = Annotated[
     str, typer.Option("--method", help="'auto' tries many; 'sum' is plain training.", autocompletion=complete_methods)
@@ -44,15 +44,16 @@ class Loaded:
     @cached_property
     def known(self) -> Schema:
         """The schema, inferred if none was given."""
-        from ..schema import Schema
+        from ..tables.schema import Schema
 
         return self.schema or Schema.infer(self.frame, unsupported="ignore")
 
 
 def load_frame(data: str, schema: Path | None) -> Loaded:
     """The table that DATA names."""
-    from ..data import datasets, read_file
-    from ..schema import Schema
+    from .. import datasets
+    from ..tables.frames import read_file
+    from ..tables.schema import Schema
 
     wanted = find_data(data, schema)
     if wanted.name:
@@ -64,7 +65,7 @@ def load_frame(data: str, schema: Path | None) -> Loaded:
 
 def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
     """Learn a table, and say by which rules and how well."""
-    from ..estimators import TabularVAE
+    from ..tables.estimator import TabularVAE
 
     schema = loaded.known
     columns = "1 column" if len(schema) == 1 else f"{len(schema)} columns"
@@ -87,7 +88,7 @@ def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
 
 def load_model(path: Path, what: str) -> TabularVAE:
     """A model that `--save-model` wrote; `what` is the argument that names it."""
-    from ..estimators import TabularVAE
+    from ..tables.estimator import TabularVAE
 
     if not path.is_file():
         raise BadArgumentError(f"{what} should be a file that --save-model wrote. Found nothing at {path}.")

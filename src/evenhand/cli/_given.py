@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ._console import BadArgumentError
 
 if TYPE_CHECKING:
-    from ..data import Form
-    from ..schema import Column, Schema
+    from ..tables.frames import Form
+    from ..tables.schema import Column, Schema
 
 
 def parse_given(texts: list[str], schema: Schema, forms: Mapping[str, Form]) -> dict[str, Any]:
@@ -90,8 +90,8 @@ def _check_fits(value: Any, column: Column, form: Form) -> None:
     """Refuse what the column cannot hold, before any work."""
     import pandas
 
-    from ..data import read
-    from ..schema import Kind, Schema
+    from ..tables.frames import read
+    from ..tables.schema import Kind, Schema
 
     frame = pandas.DataFrame({column.name: [value]}, dtype=object)
     try:

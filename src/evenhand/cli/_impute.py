@@ -67,7 +67,7 @@ def impute(
     options = fit_options(method, kl_weight)
     if model is not None:
         refuse_training("--model", schema, save_model, method, kl_weight, epochs)
-    from ..data import write_file
+    from ..tables.frames import write_file
 
     ready = None if model is None else load_model(model, "--model")
     loaded = load_frame(data, schema)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ._console import Console, number
 
 if TYPE_CHECKING:
-    from ..experiments._results import TableReport
-    from ..schema import Schema
+    from ..lab import TableReport
+    from ..tables.schema import Schema
 
 
 def show_rules(console: Console, schema: Schema, conversions: list[str], note: str = "") -> None:
@@ -38,7 +38,7 @@ def describe_schema(schema: Schema, conversions: list[str]) -> dict[str, Any]:
 
 def compared(read: TableReport) -> dict[str, Any]:
     """Plain against impartial training: by column, the largest gain first, by kind, and in words."""
-    from ..experiments._page_answer import column_pairs, lead
+    from ..lab import column_pairs, lead
 
     chosen = read.best()
     kinds = dict(zip(read.columns, read.kinds, strict=True))

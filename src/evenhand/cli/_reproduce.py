@@ -28,8 +28,7 @@ from ._names import (
 from ._results import Result, show
 
 if TYPE_CHECKING:
-    from ..experiments._config import Experiment
-    from ..experiments._folder import Folder
+    from ..lab import Experiment, Folder
 
 
 PAIR_ROWS = 1000  # that are generated for figure 4
@@ -117,7 +116,7 @@ def reproduce(
     if done < len(jobs):
         check_out(out)
     console.resumes = True
-    from ..experiments._execute import execute
+    from ..lab import execute
 
     with job_bars(console, len(jobs), done, one_by_one=executor == Executor.local) as bars:
         folders = execute(
@@ -143,7 +142,7 @@ def find_jobs(
 
 
 def _tabular(table: str, datasets: str | None, models: str | None, **options: Any) -> list[Experiment]:
-    from ..experiments._paper import PAIR_PLOTS, table1_jobs
+    from ..lab import PAIR_PLOTS, table1_jobs
 
     chosen_data = split(datasets, "--datasets", tuple(DATASETS))
     chosen_models = split(models, "--models", MODELS)
@@ -161,7 +160,7 @@ def _tabular(table: str, datasets: str | None, models: str | None, **options: An
 def _multimodal(
     table: str, datasets: str | None, models: str | None, seeds: int | None, quick: bool
 ) -> list[Experiment]:
-    from ..experiments._paper_multimodal import multimodal_jobs
+    from ..lab import multimodal_jobs
 
     if datasets is not None:
         raise BadArgumentError(f"--datasets should be left out for {table}: it is about MNIST-SVHN-Text.")
@@ -172,8 +171,7 @@ def _multimodal(
 
 
 def _folders(jobs: Sequence[Experiment], out: Path) -> list[Folder]:
-    from ..experiments._config import resolve
-    from ..experiments._folder import Folder
+    from ..lab import Folder, resolve
 
     return [Folder(out, resolve(job)) for job in jobs]
 
@@ -192,8 +190,8 @@ def _list(console: Console, folders: Sequence[Folder], counts: Counter[str]) -> 
 
 
 def _write_configs(console: Console, jobs: Sequence[Experiment], folder: Path) -> None:
-    from ..data import whole_file
-    from ..experiments._config import to_toml
+    from ..common import whole_file
+    from ..lab import to_toml
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{job.name}.toml" for job in jobs]

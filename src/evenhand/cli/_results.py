@@ -17,7 +17,7 @@ from ._console import BadArgumentError, Console
 from ._names import FIGURES, OF_MODALITIES, RESULTS, closest, complete_results
 
 if TYPE_CHECKING:
-    from ..experiments._table import Table
+    from ..lab import Table
 
 Report = dict[str, Any]
 TABULAR, MULTIMODAL = Path("paper/table1/reports"), Path("paper/multimodal/reports")  # what a clone brings
@@ -102,7 +102,7 @@ def show(
     made = make_table(result)
     text = _written(made, Format.json if console.json else form)
     if output is not None:
-        from ..data import whole_file
+        from ..common import whole_file
 
         with whole_file(output) as partial_file:
             partial_file.write_text(text, encoding="utf-8")
@@ -143,8 +143,8 @@ def as_document(table: Table) -> dict[str, Any]:
 
 def make_table(result: Result) -> Table:
     """The table of that name."""
-    from ..experiments import _multimodal_tables as modalities
-    from ..experiments import _tables as tables
+    from ..lab import _multimodal_tables as modalities
+    from ..lab import _tables as tables
 
     name, reports, published = result.name, result.reports, result.paper
     if name == "overhead":
@@ -170,7 +170,7 @@ def _data_of(reports: Iterable[Report]) -> str:
 
 
 def _show_figure(console: Console, result: Result, output: Path | None, more: Mapping[str, Any]) -> None:
-    from ..data import whole_file
+    from ..common import whole_file
 
     path = output or Path(f"{result.name}.svg")
     figures = make_figures(result)
@@ -186,8 +186,8 @@ def _show_figure(console: Console, result: Result, output: Path | None, more: Ma
 
 def make_figures(result: Result) -> dict[str, str]:
     """SVG text by label; most figures are one."""
-    from ..experiments import _figures as figures
-    from ..experiments._selection import MODELS
+    from ..lab import MODELS
+    from ..lab import _figures as figures
 
     if result.name == "rate-distortion":
         return {"all": figures.rate_distortion(result.reports)}
@@ -202,10 +202,8 @@ def make_figures(result: Result) -> dict[str, str]:
 def _pair_plots(folders: Sequence[Path]) -> dict[str, str]:
     import numpy as np
 
-    from ..experiments._page_answer import column_pairs
-    from ..experiments._pairplot import pair_plot
-    from ..experiments._results import TableReport
-    from ..schema import Schema
+    from ..lab import TableReport, column_pairs, pair_plot
+    from ..tables.schema import Schema
 
     found = {}
     for folder in folders:
@@ -247,7 +245,7 @@ def find_places(table: str, places: Sequence[Path] | None) -> list[Path]:
 
 def read_relevant(console: Console, table: str, places: Sequence[Path]) -> list[Report]:
     """The reports that a table is made of, one for each of its cells."""
-    from ..experiments._results import read_reports
+    from ..lab import read_reports
 
     wanted = "multimodal" if table in OF_MODALITIES else "table"
     found = [report for report in read_reports(*places) if report["experiment"] == wanted]

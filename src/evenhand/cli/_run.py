@@ -12,7 +12,7 @@ from ._compare import train, write_page
 from ._console import BadArgumentError, Console, arguments
 
 if TYPE_CHECKING:
-    from ..experiments._table import Table
+    from ..lab import Table
 
 
 def run(
@@ -33,7 +33,7 @@ def run(
       evenhand run hi-vae-elbo.toml
       evenhand run hi-vae-elbo.toml training.epochs=10 runs.seeds=[0,1] --force
     """
-    from ..experiments._config import read_config
+    from ..lab import read_config
 
     console: Console = ctx.obj
     check_device(device)
@@ -50,8 +50,7 @@ def run(
 
 def what_was_reached(report: dict[str, Any]) -> Table:
     """The table of one report."""
-    from ..experiments._multimodal_tables import coherence_by_objective
-    from ..experiments._tables import controls
+    from ..lab import coherence_by_objective, controls
 
     if report["experiment"] == "table":
         return controls([report], published=False)
@@ -81,7 +80,7 @@ def report(
       evenhand report runs/hi-vae-elbo-439b0501 --open
       evenhand report runs/mnist_svhn_text-mmvae-* -o mmvae.html
     """
-    from ..experiments._folder import open_folder
+    from ..lab import open_folder
 
     console: Console = ctx.obj
     check_output(output, "--output")

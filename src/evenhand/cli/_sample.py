@@ -73,7 +73,7 @@ def sample(
     check_output(save_model, "--save-model", suffix=MODEL)
     check_device(device)
     options = fit_options(method, kl_weight)
-    from ..data import forms_of, write_file
+    from ..tables.frames import forms_of, write_file
 
     if data.endswith(MODEL):
         refuse_training("A saved model", schema, save_model, method, kl_weight, epochs)

@@ -14,7 +14,7 @@ from ._names import KINDS, closest, complete_data
 from ._report_words import describe_schema, show_rules
 
 if TYPE_CHECKING:
-    from ..schema import Schema
+    from ..tables.schema import Schema
 
 
 def schema(
@@ -56,7 +56,7 @@ def schema(
     found, conversions = _edited(data, changes)
     show_rules(console, found, conversions)
     if output is not None:
-        from ..data import whole_file
+        from ..common import whole_file
 
         with whole_file(output) as partial:
             found.save(partial)
@@ -83,7 +83,7 @@ def parse_changes(settings: list[str], ignore: list[str]) -> dict[str, str]:
 
 
 def _edited(data: str, changes: dict[str, Any]) -> tuple[Schema, list[str]]:
-    from ..schema import Schema
+    from ..tables.schema import Schema
 
     if data.endswith(".toml"):
         if not Path(data).is_file():
@@ -100,7 +100,7 @@ def _edited(data: str, changes: dict[str, Any]) -> tuple[Schema, list[str]]:
 
 
 def _inferred(frame: Any, changes: dict[str, Any]) -> Schema:
-    from ..schema import Schema
+    from ..tables.schema import Schema
 
     unknown = [name for name in changes if name not in map(str, frame.columns)]
     if unknown:

@@ -1,0 +1,84 @@
+"""Rows of several modalities with a label each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from ..modalities.rows import Modalities
+
+Split = Literal["train", "test"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledModalities:
+    """A public data set of several modalities, with what the rows show.
+
+    Attributes:
+        data: The rows.
+        labels: The class of every row, ``[N]``.
+        name: The name of the function that loads it.
+        source: Where the data come from.
+        licence: Under which terms.
+        note: What is unlike the published data set, if anything.
+    """
+
+    data: Modalities
+    labels: Tensor
+    name: str
+    source: str
+    licence: str
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.labels.shape != (len(self.data),):
+            raise ValueError(
+                f"labels should have one entry for each of {len(self.data)} rows. "
+                f"Found the shape {list(self.labels.shape)}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def subset(self, index: Tensor) -> LabelledModalities:
+        """Some of the rows; the items stay where they are."""
+        return replace(self, data=self.data.subset(index), labels=self.labels[index])
+
+
+def split_pairs(
+    labelled: LabelledModalities, fraction: float = 0.1, seed: int = 0
+) -> tuple[LabelledModalities, LabelledModalities]:
+    """Set a random part of the rows aside for validation, as published.
+
+    The rows are pairs of images, and every image is in many pairs: the same images occur in both parts, only their
+    combinations are new. A validation loss is therefore optimistic about new images, which the test split has.
+
+    Args:
+        labelled: The training rows.
+        fraction: The part for validation.
+        seed: Which rows these are.
+
+    Returns:
+        The rows for training and those for validation.
+    """
+    n = len(labelled)
+    n_validation = round(fraction * n)
+    if not 0 < n_validation < n:
+        raise ValueError(f"fraction should leave rows for both parts of {n}. Found {fraction}.")
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    return labelled.subset(order[n_validation:]), labelled.subset(order[:n_validation])
+
+
+def check_split(split: str) -> None:
+    """Only two splits are published."""
+    if split not in get_args(Split):
+        raise ValueError(f"split should be 'train' or 'test'. Found {split!r}.")
+
+
+def check_positive(name: str, number: int) -> None:
+    """A number of things that has to be there."""
+    if number < 1:
+        raise ValueError(f"{name} should be at least 1. Found {number}.")

@@ -1,0 +1,166 @@
+"""Many experiments: one after the other here, or side by side on a Ray cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from ..common import Tick
+from ._config import Experiment, from_dict, resolve, to_dict
+from ._folder import Folder
+from ._run import run
+
+Executor = Literal["local", "ray"]
+Begin = Callable[[Folder, int], Tick]
+"""Called with the directory of a job that begins and its number; what it returns is told how the job goes on."""
+
+RETRIES = 10  # of a job whose worker died; each goes on where the last one was
+
+
+class FailedError(RuntimeError):
+    """Some experiments failed; the others, if any, are done."""
+
+
+def execute(
+    configs: Sequence[Experiment],
+    root: str | Path = "runs",
+    *,
+    executor: Executor = "local",
+    force: bool = False,
+    begin: Begin = lambda folder, number: lambda epochs, words: None,
+    finish: Callable[[Folder], None] = lambda folder: None,
+    address: str | None = None,
+    workers: int | None = None,
+    **options: Any,
+) -> list[Folder]:
+    """Run all experiments that are not done, and return their directories in order.
+
+    A job that fails does not stop the others; at the end an error names those that failed.
+
+    Args:
+        configs: The experiments.
+        root: Where directories of runs are; on a cluster, a folder that all machines see.
+        executor: "local" runs them in order. "ray" sends each to a Ray cluster: a job whose worker dies is started
+            again elsewhere and goes on from its last checkpoint.
+        force: Whether to start over those that are done.
+        begin: Called when a job begins, or is handed to the cluster.
+        finish: Called with the directory of a job that is done.
+        address: Of a Ray cluster. If None, one that is known on this machine is used, or else one is started.
+        workers: Start a Ray here with so many processes, whatever else is known.
+        options: Passed on to `run`.
+    """
+    if address is not None and workers is not None:
+        raise ValueError(
+            f"workers should be left out where address names a cluster. Found {workers} and {address!r}."
+        )
+    configs = [resolve(config) for config in configs]
+    folders = [Folder(root, config) for config in configs]
+    if len({folder.path for folder in folders}) < len(folders):
+        raise ValueError("configs should be different. Found two that are the same.")
+    pending = [i for i, folder in enumerate(folders) if force or folder.state != "done"]
+    if executor == "local":
+        outcomes = _local([configs[i] for i in pending], root, begin, force=force, **options)
+    elif executor == "ray":
+        outcomes = _on_ray([configs[i] for i in pending], root, begin, address, workers, force=force, **options)
+    else:
+        raise ValueError(f"executor should be 'local' or 'ray'. Found {executor!r}.")
+    failed: list[tuple[Folder, Exception]] = []
+    for number, error in outcomes:
+        folder = folders[pending[number]]
+        if error is None:
+            finish(folder)
+        else:
+            failed.append((folder, error))
+    if failed:
+        lines = [f"  {folder.path.name}: {error}" for folder, error in failed]
+        rest = ", the others are done" if len(failed) < len(configs) else ""
+        summary = f"{len(failed)} of {len(configs)} experiments failed{rest}:"
+        raise FailedError("\n".join([summary, *lines])) from failed[0][1]
+    return folders
+
+
+Outcomes = Iterator[tuple[int, Exception | None]]
+
+
+def _local(configs: Sequence[Experiment], root: str | Path, begin: Begin, **options: Any) -> Outcomes:
+    for number, config in enumerate(configs):
+        try:
+            run(config, root, tick=begin(Folder(root, config), number), **options)
+        except Exception as error:
+            yield number, error
+        else:
+            yield number, None
+
+
+def _on_ray(
+    configs: Sequence[Experiment],
+    root: str | Path,
+    begin: Begin,
+    address: str | None,
+    workers: int | None,
+    *,
+    force: bool,
+    **options: Any,
+) -> Outcomes:
+    if not configs:
+        return
+    root = Path(root).absolute()
+    with _cluster(address, workers) as ray:
+        gpus = 1 if ray.cluster_resources().get("GPU") else 0
+        job = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)(_job)
+        waiting = {}
+        for number, config in enumerate(configs):
+            folder = Folder(root, config)
+            try:
+                if force:  # once, and here: a job whose worker died is to go on, not to start over again
+                    with folder.locked():
+                        folder.clear()
+            except (RuntimeError, ValueError) as error:
+                yield number, error
+            else:
+                waiting[job.remote(to_dict(config), str(root), options)] = number
+                begin(folder, number)
+        while waiting:
+            (done,), _ = ray.wait(list(waiting))
+            number = waiting.pop(done)
+            try:
+                ray.get(done)
+            except ray.exceptions.RayError as error:
+                yield number, getattr(error, "cause", None) or error
+            else:
+                yield number, None
+
+
+def _job(document: dict[str, Any], root: str, options: dict[str, Any]) -> None:
+    torch.set_num_threads(1)  # a worker has one processor
+    run(from_dict(document), root, **options)
+
+
+@contextmanager
+def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # jobs without a GPU leave the variables alone
+    try:
+        import ray
+    except ImportError as error:
+        raise ImportError("executor='ray' needs Ray: pip install 'evenhand[ray]'") from error
+
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(
+            address="local" if address is None and workers is not None else address,
+            num_cpus=workers,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    try:
+        yield ray
+    finally:
+        if ours:
+            ray.shutdown()

@@ -1,0 +1,91 @@
+"""A config becomes a run, a run a directory."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..common import Tick, find_device
+from ._config import Experiment, TableExperiment, resolve
+from ._folder import Folder
+from ._multimodal import run_multimodal
+from ._results import FORMAT
+from ._tabular import run_table
+
+
+def run(
+    config: Experiment,
+    root: str | Path = "runs",
+    *,
+    force: bool = False,
+    device: str = "auto",
+    command: str = "",
+    tick: Tick = lambda epochs, words: None,
+    **options: Any,
+) -> Folder:
+    """Run an experiment in its directory, and return that.
+
+    A run that is done is not run again. One that was interrupted, at any moment, goes on from its last checkpoint
+    and ends with the same numbers. Everything in the directory is whole; ``DONE`` says that all of it is there.
+
+    Args:
+        config: The experiment.
+        root: Where directories of runs are.
+        force: Whether to start over.
+        device: "auto" takes a GPU if there is one.
+        command: What to type to get this run, for the report.
+        tick: Called with the number of epochs done since the last call and a few words.
+        options: Passed on to the experiment, such as ``save_seconds`` between checkpoints.
+
+    Example:
+        >>> from evenhand.lab import run, read_config
+        >>> folder = run(read_config("hi.toml"), "runs")  # doctest: +SKIP
+        >>> folder.report()["runs"][0]["error"]  # doctest: +SKIP
+    """
+    config = resolve(config)
+    folder = Folder(root, config)
+    if folder.state == "done" and not force:
+        return folder
+    place: dict[str, Any] = {"device": find_device(device), "tick": tick, **options}
+    with folder.locked():
+        if force:
+            folder.clear()
+        if folder.state == "done":  # another process may have ended it just now
+            return folder
+        folder.begin()
+        if isinstance(config, TableExperiment):
+            report = run_table(config, folder, **place)
+        else:
+            report = run_multimodal(config, folder, **place)
+        folder.write_json("report.json", {"format": FORMAT, "command": command} | report | _where(device))
+        folder.finish()
+    return folder
+
+
+def _where(device: str) -> dict[str, Any]:
+    """What it was made with."""
+    place = find_device(device)
+    return {
+        "versions": {
+            "evenhand": _version("evenhand"),
+            "torch": torch.__version__,
+            "numpy": _version("numpy"),
+            "python": platform.python_version(),
+        },
+        "hardware": torch.cuda.get_device_name(place)
+        if place.type == "cuda"
+        else platform.processor() or platform.machine(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from its sources
+        return "unknown"

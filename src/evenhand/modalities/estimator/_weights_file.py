@@ -1,0 +1,79 @@
+"""The weights of a multimodal model as one file that holds no code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from ...common import whole_file
+from ..likelihoods import Table
+
+if TYPE_CHECKING:
+    from ._multimodal_vae import MultimodalVAE
+
+FORMAT = 1
+
+
+def save_weights(model: MultimodalVAE, path: Path) -> None:
+    """Write all weights; an existing file is replaced only by a whole one."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path should be in a folder that exists. Found none at {path.parent}.")
+    # copies, because modules may share weights, which the format does not allow
+    tensors = {name: x.detach().cpu().contiguous().clone() for name, x in model.state_dict().items()}
+    with whole_file(path) as partial:
+        save_file(tensors, partial, metadata={"evenhand": json.dumps(_about(model))})
+
+
+def load_weights(model: MultimodalVAE, path: Path) -> None:
+    """Read what `save_weights` wrote; nothing is changed unless all of it fits."""
+    if not path.is_file():
+        raise FileNotFoundError(f"path should be a file that save() wrote. Found nothing at {path}.")
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {}).get("evenhand", "null"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, ValueError) as error:
+        raise ValueError(f"{path} should be a whole file that save() wrote. It is damaged: {error}") from error
+    expected = _about(model)
+    if not isinstance(about, dict) or about.get("class") != expected["class"]:
+        raise ValueError(f"{path} should be a file that save() of a MultimodalVAE wrote. Found something else.")
+    for what, wanted in expected.items():
+        if about.get(what) != wanted:
+            raise ValueError(
+                f"{path} is of another model: its {what} is {about.get(what)!r}. This one has {wanted!r}."
+            )
+    own = {name: tuple(x.shape) for name, x in model.state_dict().items() if name != "codes"}
+    saved = {name: tuple(x.shape) for name, x in tensors.items() if name != "codes"}
+    for name in sorted(own.keys() | saved.keys()):
+        # states of methods have no size before the first step
+        learnt = name.startswith("core.blocks.") and name in own and name in saved
+        if own.get(name) != saved.get(name) and not learnt:
+            raise ValueError(
+                f"{path} is of a model with other networks: {name} has the shape {saved.get(name)} there and "
+                f"{own.get(name)} here."
+            )
+    model.load_state_dict(tensors)
+
+
+def _about(model: MultimodalVAE) -> dict[str, Any]:
+    tables = {name: _fingerprint(x) for name, x in model.likelihoods.items() if isinstance(x, Table)}
+    about = {
+        "class": type(model).__name__,
+        "format": FORMAT,
+        "modalities": {name: list(shape) for name, shape in model.shapes.items()},
+        "experts": model.core.expert_names,
+        "prior_expert": model.network.prior_expert,
+        "likelihoods": {name: str(likelihood) for name, likelihood in model.likelihoods.items()},
+    }
+    return about | ({"tables": tables} if tables else {})
+
+
+def _fingerprint(table: Table) -> str:
+    """Of the columns and units of a table, which are not among the weights."""
+    about = [table.schema.to_toml(), table.preprocessing.to_dict()]
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()

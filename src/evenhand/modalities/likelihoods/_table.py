@@ -1,0 +1,226 @@
+"""A whole table as one modality."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ...tables.frames import RawTable, build, forms_of, read
+from ...tables.kinds import Bernoulli, Gaussian, Poisson, Preprocessing, TableLikelihood, encoder_inputs
+from ...tables.schema import Schema
+from ._likelihood import Likelihood, Shape, full_precision, smallest_wrong
+
+
+class Table(Likelihood):
+    r"""A whole table as one modality: columns of all kinds, with holes.
+
+    .. math:: \log p(x | \eta) = \sum_{d \text{ observed}} \log p(x_d | \eta_d)
+
+    Items are rows as `read` makes them: numbers standardised (positive ones through their logarithm), counts,
+    codes of categories, and NaN where a cell is missing. Densities, guesses and draws are in these units too, so
+    that a draw can be encoded again; `frame` turns them into a table. Numbers never leave the range of the frame.
+    Encoders see numbers, log(1 + count), ones for categories, zeros for missing cells, and which cells are there.
+
+    Args:
+        frame: A pandas or polars DataFrame, a pyarrow Table or an array. Units, categories and the form of what
+            `frame` gives are learnt from it: give training rows.
+        schema: The kinds of the columns; a mapping of names to kinds overrides what is inferred.
+
+    Example:
+        >>> import pandas as pd
+        >>> patients = pd.DataFrame({"age": [54.5, 61.25, None, 47.0], "sex": ["f", "m", "m", "f"]})
+        >>> table = Table(patients, {"age": "real"})
+        >>> table
+        Table(2 columns: 1 real, 1 binary)
+        >>> x = table.read(patients)
+        >>> parameters = torch.zeros(4, *table.parameter_shape(table.shape))
+        >>> table.log_prob(parameters, x).shape
+        torch.Size([4])
+        >>> table.frame(table.guess(parameters)).columns.tolist()
+        ['age', 'sex']
+    """
+
+    low: Tensor  # [numbers], in the likelihood's inner order
+    high: Tensor
+
+    def __init__(self, frame: Any, schema: Schema | Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self.schema = schema if isinstance(schema, Schema) else Schema.infer(frame, dict(schema or {}))
+        table = read(frame, self.schema)
+        self._check_columns(table)
+        self._template, self._forms = frame[:0], forms_of(frame, self.schema)
+        self.preprocessing = Preprocessing.fit(table, self.schema, positive="centred")
+        self.likelihood = TableLikelihood(self.schema, [self.preprocessing], parameters="moments")
+        self._keep_limits(table)
+        self._n_inputs = self.inputs(torch.zeros(1, len(self.schema))).shape[-1]
+
+    def _check_columns(self, table: RawTable) -> None:
+        if not len(self.schema):
+            raise ValueError(f"frame should have a column to learn from. All are ignored: {self.schema.ignored}.")
+        empty = [column.name for d, column in enumerate(self.schema) if not table.observed[:, d].any()]
+        if empty:
+            raise ValueError(
+                f"frame should have values in all columns of the schema. Found none in {', '.join(empty)}."
+            )
+
+    def _keep_limits(self, table: RawTable) -> None:
+        batch = self.preprocessing.encode(table)
+        numbers = self.likelihood.order[: self.likelihood.n_numbers]
+        values, mask = batch.values[:, numbers].double(), batch.mask[:, numbers]
+        for name, bound in (("low", torch.inf), ("high", -torch.inf)):
+            known = values.masked_fill(~mask, bound)
+            self.register_buffer(name, known.amin(0) if name == "low" else known.amax(0), persistent=False)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of a row: one number for every column."""
+        return (len(self.schema),)
+
+    def read(self, frame: Any, *, unseen: Literal["error", "missing"] = "error") -> Tensor:
+        """The rows of a frame, ``[N, D]``; NaN where a cell is missing.
+
+        Args:
+            frame: With the columns of the first one, in any order.
+            unseen: Whether a category that was not there at first is an error, or is taken as missing with a
+                warning.
+        """
+        batch = self.preprocessing.encode(read(frame, self.schema, unseen=unseen))
+        return batch.values.to(torch.get_default_dtype()).masked_fill(~batch.mask, torch.nan)
+
+    def frame(self, values: Tensor) -> Any:
+        """A frame of the kind, columns and types of the first one, from guesses or draws ``[N, D]``."""
+        return build(self.schema, self.preprocessing.decode(values), self._template, self._forms)
+
+    def prepare(self, x: Tensor) -> Tensor:
+        """The rows as they are."""
+        return x
+
+    def inputs(self, x: Tensor) -> Tensor:
+        """What an encoder sees: ``[B, inputs + D]``, the last D of them 1 where a cell is observed."""
+        values, mask = _split(x)
+        encoded, owners = encoder_inputs(values, self.likelihood, "one-hot")
+        mask = mask[:, self.likelihood.order].to(values.dtype)
+        return torch.cat([encoded * mask[:, owners], mask], -1)
+
+    def input_shape(self, shape: Shape) -> Shape:
+        """The inputs of all columns, and one more for each."""
+        self._check_shape(shape)
+        return (self._n_inputs,)
+
+    def parameter_shape(self, shape: Shape) -> Shape:
+        """The parameters of all columns, in one axis."""
+        self._check_shape(shape)
+        return (self.likelihood.n_parameters,)
+
+    def item_shape(self, parameter_shape: Shape) -> Shape:
+        """The inverse of `parameter_shape`."""
+        expected = [self.likelihood.n_parameters]
+        if list(parameter_shape) != expected:
+            raise ValueError(
+                f"parameter_shape should be {expected} for these columns. Found {list(parameter_shape)}."
+            )
+        return self.shape
+
+    def log_prob(self, parameters: Tensor, x: Tensor) -> Tensor:
+        """Log-densities of the observed cells of every row, ``[..., B]``, in the units of `read`."""
+        parameters, x = self._aligned(parameters, x)
+        values, mask = _split(x.to(parameters.dtype))
+        log_p = self.likelihood.log_prob(parameters, self.likelihood.targets(values)) - self._log_factorials(values)
+        return torch.where(mask[:, self.likelihood.order], log_p, 0.0).sum(-1)
+
+    def _log_factorials(self, values: Tensor) -> Tensor:
+        """What the likelihood of counts lacks, ``[B, D]`` in inner order."""
+        inner, n = self.likelihood, self.likelihood.n_numbers
+        gaussians = sum(group.n for group in inner.groups if isinstance(group, Gaussian))
+        counts = torch.lgamma(values[:, inner.order[gaussians:n]] + 1)
+        return F.pad(counts, (gaussians, inner.n - n))
+
+    def mean(self, parameters: Tensor) -> Tensor:
+        """Expected numbers and the probabilities of categories (of the second one if there are two), side by side.
+
+        The columns stand in the order of the schema.
+        """
+        parts: list[Tensor] = []
+        for group, eta in self._groups(parameters):
+            if isinstance(group, Gaussian):
+                parts += group.moments(eta)[0].split(1, -1)
+            elif isinstance(group, Poisson):
+                parts += group.rates(eta).split(1, -1)
+            elif isinstance(group, Bernoulli):
+                parts += torch.sigmoid(eta).split(1, -1)
+            else:
+                parts += group.log_probabilities(eta).exp().unbind(-2)
+        return torch.cat([parts[i] for i in self.likelihood.inverse.tolist()], -1)
+
+    def guess(self, parameters: Tensor) -> Tensor:
+        """The most probable value of every cell, ``[..., B, D]``; the median of positive numbers."""
+        parts = []
+        for group, eta in self._groups(parameters):
+            if isinstance(group, Gaussian):
+                parts.append(group.moments(eta)[0])
+            elif isinstance(group, Poisson):
+                parts.append(group.rates(eta).floor())
+            elif isinstance(group, Bernoulli):
+                parts.append((eta >= 0).to(eta.dtype))
+            else:
+                parts.append(group.log_probabilities(eta).argmax(-1).to(eta.dtype))
+        return self._in_order(torch.cat(parts, -1))
+
+    def sample(self, parameters: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """One draw of every cell, ``[..., B, D]``."""
+        parts = [group.sample(eta, generator) for group, eta in self._groups(parameters)]
+        return self._in_order(torch.cat(parts, -1))
+
+    def dimension(self, shape: Shape) -> int:
+        """The number of columns."""
+        self._check_shape(shape)
+        return len(self.schema)
+
+    def check(self, x: Tensor) -> None:
+        """All should be rows as `read` makes them."""
+        if x.ndim != 2 or x.shape[-1] != len(self.schema) or not x.is_floating_point():
+            raise ValueError(
+                f"values should be rows of {len(self.schema)} numbers, as read() makes them of a frame. Found "
+                f"{x.dtype} of shape {list(x.shape)}."
+            )
+        for d, column in enumerate(self.schema):
+            seen = x[~x[:, d].isnan(), d]
+            high = column.size - 1 if column.kind.nominal else torch.inf
+            wrong = None if column.kind in ("real", "positive") else smallest_wrong(seen, 0, high, whole=True)
+            if wrong is not None:
+                wanted = f"0 to {high}" if column.kind.nominal else "0 on"
+                raise ValueError(
+                    f"values should be as read() makes them of a frame: whole numbers from {wanted} in column "
+                    f"{column.name!r}. Found {wrong:g}."
+                )
+
+    def _check_shape(self, shape: Shape) -> None:
+        if tuple(shape) != self.shape:
+            raise ValueError(f"shape should be {list(self.shape)}, one number for every column. Found {list(shape)}.")
+
+    def _groups(self, parameters: Tensor) -> list[tuple[Any, Tensor]]:
+        """The columns of every kind with their natural parameters."""
+        eta = self.likelihood.constrain(full_precision(parameters))
+        return list(zip(self.likelihood.groups, self.likelihood._split(eta), strict=True))
+
+    def _in_order(self, values: Tensor) -> Tensor:
+        """Columns from inner order to that of the schema, numbers within the range of the first frame."""
+        n = self.likelihood.n_numbers
+        numbers, rest = values.split([n, values.shape[-1] - n], -1)
+        numbers = numbers.clamp(self.low.to(values.dtype), self.high.to(values.dtype))
+        return torch.cat([numbers, rest], -1)[..., self.likelihood.inverse]
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(self.schema.kinds).items())
+        return f"Table({len(self.schema)} columns: {kinds})"
+
+
+def _split(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Values, 0 where a cell is missing, and which are observed."""
+    mask = ~x.isnan()
+    return torch.where(mask, x, 0.0), mask

@@ -1,0 +1,21 @@
+"""Networks made from the shape of an item."""
+
+from ._defaults import (
+    SMALLEST_IMAGE,
+    check_count,
+    checked_shape,
+    default_decoder,
+    default_encoder,
+    is_image,
+    with_channels_last,
+)
+
+__all__ = [
+    "SMALLEST_IMAGE",
+    "check_count",
+    "checked_shape",
+    "default_decoder",
+    "default_encoder",
+    "is_image",
+    "with_channels_last",
+]

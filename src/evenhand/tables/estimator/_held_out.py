@@ -1,0 +1,104 @@
+"""Held-out rows with some cells hidden: what everything in `fit` is decided by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..families import HIVAE, VAE
+from ..frames import RawTable, completely_at_random
+from ..inference import column_errors, expectations
+from ..schema import Schema
+from ..stack import Rows
+
+VIEWS, WORK, LEAST = 20_000, 400_000, 4_000
+
+
+class HeldOut:
+    """Held-out rows, each several times with other cells hidden, and the errors of models on these cells.
+
+    Args:
+        table: The whole table.
+        held_out: Which rows are held out.
+        schema: The columns.
+        limits: Smallest and largest value of every column, ``[2, D]``.
+        rate: The share of cells to hide.
+        seed: Of the choice of cells.
+        device: Where the rows are.
+    """
+
+    def __init__(
+        self,
+        table: RawTable,
+        held_out: NDArray[np.intp],
+        schema: Schema,
+        limits: NDArray[np.float64],
+        *,
+        rate: float,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self._schema = schema
+        rows = held_out[:VIEWS]
+        self.once = torch.tensor(rows, device=device)
+        rows = np.tile(rows, int(np.clip(VIEWS // len(rows), 1, 20)))
+        self._alone = len(schema) == 1
+        if self._alone:  # no other column to guess from: how well a cell comes back must do
+            hidden = np.ones((len(rows), 1), dtype=bool)
+        else:
+            hidden = completely_at_random((len(rows), len(schema)), rate, seed=seed)
+        self.index = torch.tensor(rows, device=device)
+        self._hidden = torch.tensor(hidden, device=device)
+        self._truth = torch.tensor(np.where(table.observed, table.values, np.nan)[rows], device=device)
+        ranges = np.where(limits[1] > limits[0], limits[1] - limits[0], 1.0)
+        self._ranges = torch.tensor(ranges, device=device)
+
+    def guess(self, model: VAE | HIVAE, rows: Rows, **options: Any) -> Tensor:
+        """What models make of the views, ``[R, n, D]``; of fewer views if there are many models."""
+        n = max(LEAST, WORK // len(next(model.parameters())))
+        visible = None if self._alone else ~self._hidden[:n, model.likelihood.order]
+        averages = expectations(model, rows, self.index[:n], visible, **{"n_samples": 0, **options})
+        return model.likelihood.decide(averages)
+
+    def errors(self, guess: Tensor) -> Tensor:
+        """The paper's error of every column over hidden cells, ``[..., D]``; 0 for a column that nobody knows."""
+        n = guess.shape[-2]
+        truth, hidden = self._truth[:n], self._hidden[:n]
+        errors = column_errors(truth, guess, hidden, self._schema, ranges=self._ranges)
+        unknown = ~(hidden & torch.isfinite(truth)).any(0)
+        return torch.where(unknown, 0.0, errors)
+
+    def score(self, model: VAE | HIVAE, rows: Rows) -> Tensor:
+        """The mean error of every replica; infinite where it is not a number."""
+        return self.errors(self.guess(model, rows)).nan_to_num(nan=torch.inf).mean(-1)
+
+    def trivial(self, trivial: Tensor) -> Tensor:
+        """The errors of one value for every column ``[D]``."""
+        return self.errors(trivial.to(self._truth).expand_as(self._truth))
+
+    def shrinkage(self, guess: Tensor, trivial: Tensor) -> Tensor:
+        """How far guesses ``[n, D]`` should go from the mean or mode towards the model, ``[D]``.
+
+        For numbers it is the least-squares factor, between 0 and 1; for categories it is 1, or 0 where the mode is
+        right more often than the model. No column gets worse than its mean or mode by it, on these cells.
+        """
+        n = len(guess)
+        trivial = trivial.to(guess)
+        scored = self._hidden[:n] & torch.isfinite(self._truth[:n])
+        away = torch.where(scored, guess - trivial, 0.0)
+        wanted = torch.where(scored, self._truth[:n] - trivial, 0.0)
+        factor = ((away * wanted).sum(0) / away.square().sum(0).clamp(min=1e-30)).clamp(0.0, 1.0)
+        better = self.errors(guess) <= self.errors(trivial.expand_as(guess))
+        numeric = torch.tensor([c.kind.numeric for c in self._schema], device=guess.device)
+        return torch.where(numeric, factor, better.to(factor))
+
+
+def shrink(guess: Tensor, trivial: Tensor, share: Tensor, schema: Schema) -> Tensor:
+    """Guesses ``[..., D]`` on the way from the mean or mode (share 0) to the model (share 1)."""
+    numeric = torch.tensor([c.kind.numeric for c in schema], device=guess.device)
+    trivial, share = trivial.to(guess), share.to(guess)
+    return torch.where(numeric, trivial + share * (guess - trivial), torch.where(share > 0, guess, trivial))

@@ -1,0 +1,106 @@
+"""Successive halving: all candidates start together, the worst are dropped on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..stack import Best, Stack
+
+RUNGS = ((0.04, 0.3), (0.12, 0.35), (0.3, 0.4))
+"""After which share of the training, which share of the candidates goes on."""
+
+CHECKS = 40  # validations in a training
+
+
+@dataclass
+class Search:
+    """The training of a stack of candidates.
+
+    Args:
+        stack: A replica for every candidate.
+        steps: Steps of the longest training.
+        score: What is to be small, for every replica ``[R]``; looked at many times.
+        rate: The rate of every replica ``[R]``, for the record.
+        labels: A record for every candidate, which the outcome is added to.
+        always: Candidates (by number) of which the best one is never dropped before the end.
+        patience: Validations without improvement of any replica before training ends.
+        tick: Called with the number of steps done.
+    """
+
+    stack: Stack
+    steps: int
+    score: Callable[[], Tensor]
+    rate: Callable[[], Tensor]
+    labels: list[dict[str, Any]]
+    always: Sequence[int]
+    patience: int = 15
+    tick: Callable[[int], None] = lambda steps: None
+    interrupted: bool = False
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def run(self) -> dict[str, Any]:
+        """Train, drop, and leave the best candidate alone in the stack; returns its label."""
+        self._alive = list(range(len(self.labels)))
+        self._best = Best(self.stack)
+        try:
+            self._train()
+        except KeyboardInterrupt:
+            self.interrupted = True
+        if not torch.isfinite(self._best.scores).any():
+            self._check()  # interrupted before the first validation: what is there is the best there is
+        if not torch.isfinite(self._best.scores).any():
+            raise FloatingPointError(
+                "Training diverged: no validation gave a number. Look for extreme values in the table, or lower lr."
+            )
+        self._record()
+        winner = int(self._best.scores.argmin())
+        label = self.labels[self._alive[winner]]
+        label["chosen"] = True
+        self._keep([winner])
+        self._best.restore()
+        return label
+
+    def _train(self) -> None:
+        every = max(1, self.steps // CHECKS)
+        rungs = list(RUNGS) if len(self._alive) > 4 else []
+        done = stale = 0
+        while done < self.steps and stale < self.patience:
+            number = min(every, self.steps - done)
+            self.stack.train(number)
+            done += number
+            self.tick(number)
+            stale = 0 if self._check() else stale + 1
+            if rungs and done >= rungs[0][0] * self.steps:
+                self._drop(rungs.pop(0)[1])
+
+    def _check(self) -> bool:
+        scores = self.score()
+        best = float(self._best.scores.min())
+        self._best.offer(scores)
+        self.history.append({"step": int(self.stack.steps), "replicas": len(scores), "error": float(scores.min())})
+        return float(self._best.scores.min()) < best
+
+    def _record(self) -> None:
+        rates = self.rate().tolist()
+        for i, score, rate in zip(self._alive, self._best.scores.tolist(), rates, strict=True):
+            self.labels[i].update(error=score, rate=rate, steps=int(self.stack.steps))
+
+    def _drop(self, share: float) -> None:
+        """Only the best go on, and the best of those that always do."""
+        self._record()
+        order = self._best.scores.argsort().tolist()
+        kept = order[: max(2, round(share * len(order)))]
+        protected = [r for r in order if self._alive[r] in self.always]
+        kept += [r for r in protected[:1] if r not in kept]
+        self._keep(sorted(kept))
+        self._best.rescore(self.score)  # fewer candidates are looked at more closely
+
+    def _keep(self, replicas: list[int]) -> None:
+        self._alive = [self._alive[r] for r in replicas]
+        self.stack.keep(replicas)
+        self._best.keep(replicas)

@@ -1,0 +1,26 @@
+"""What an encoder finds out about rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Latent:
+    """K samples of the latent variables of B rows, for R replicas, with their densities.
+
+    Attributes:
+        z: ``[R, K, B, L]``.
+        log_q: log q(z | x), ``[R, K, B]``.
+        log_prior: log p(z), ``[R, K, B]``.
+        kl: KL(q || p) in closed form, ``[R, B]``.
+        s: HI-VAE's (relaxed) component of the mixture, ``[R, K, B, S]``.
+    """
+
+    z: Tensor
+    log_q: Tensor
+    log_prior: Tensor
+    kl: Tensor
+    s: Tensor | None = None

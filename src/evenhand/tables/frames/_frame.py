@@ -1,0 +1,175 @@
+"""From arrays to frames: holes filled, or new rows, in a frame of the same kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cells import columns_of, n_rows
+from ..schema import Schema
+from ._form import Form, form_of, values_for
+from ._read import checked_columns
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def fill(frame: Any, schema: Schema, values: Array, missing: Mask, forms: Mapping[str, Form] | None = None) -> Any:
+    """Fill cells of a frame.
+
+    The result is a frame of the same kind with the same columns, types and index. Cells that are not filled are
+    untouched. Counts and columns of integers get whole numbers; times are whole days if all that are seen are.
+
+    Args:
+        frame: What `read` takes.
+        schema: Its columns.
+        values: Raw values in the order of the schema, ``[N, D]``, as in a `RawTable`.
+        missing: Which cells to fill, ``[N, D]``.
+        forms: From `forms_of` a larger frame, so that what a row gets does not depend on its neighbours.
+    """
+    columns = checked_columns(frame, schema)
+    shape = (n_rows(frame), len(schema))
+    _check("values", values, shape)
+    _check("missing", missing, shape)
+    filled = {}
+    for d, column in enumerate(schema):
+        rows = np.flatnonzero(missing[:, d])
+        if rows.size:
+            native = columns[column.name]
+            numbers = _finite(np.asarray(values, dtype=np.float64)[rows, d], column.name)
+            filled[column.name] = _put(native, rows, values_for(column, numbers, _form(native, column.name, forms)))
+    return _replace(frame, filled)
+
+
+def build(schema: Schema, values: Array, like: Any, forms: Mapping[str, Form] | None = None) -> Any:
+    """A new frame from raw values.
+
+    Args:
+        schema: The columns.
+        values: Raw values in the order of the schema, ``[N, D]``, as in a `RawTable`.
+        like: A frame, perhaps without rows, whose kind, columns and types the result takes over. Columns that the
+            schema ignores are left out.
+        forms: From `forms_of` a frame with rows, because one without does not tell what its objects and times are.
+    """
+    templates = {name: c for name, c in checked_columns(like, schema).items() if name in schema}
+    _check("values", values, (len(values), len(schema)))
+    made = {}
+    for name, native in templates.items():
+        numbers = _finite(np.asarray(values, dtype=np.float64)[:, schema.names.index(name)], name)
+        made[name] = _make(values_for(schema[name], numbers, _form(native, name, forms)), native)
+    return _assemble(made, like)
+
+
+def forms_of(frame: Any, schema: Schema) -> dict[str, Form]:
+    """What the values of every column of the schema look like."""
+    columns = checked_columns(frame, schema)
+    return {name: form_of(columns[name]) for name in schema.names}
+
+
+def _form(native: Any, name: str, forms: Mapping[str, Form] | None) -> Form:
+    """The form of a column: its type says most; what only its values say is taken from the known forms."""
+    form = form_of(native)
+    if forms is None:
+        return form
+    if form.sort == "other" or str(getattr(native, "dtype", "")) == "object":
+        return forms[name]
+    return replace(form, whole_days=forms[name].whole_days)
+
+
+def _make(values: list[Any], like: Any) -> Any:
+    """A column of the same type as another."""
+    if isinstance(like, np.ndarray):
+        return _as_array(values, like.dtype)
+    if nw.dependencies.is_pyarrow_chunked_array(like):
+        arrow = nw.dependencies.get_pyarrow()
+        dtype = None if arrow.types.is_null(like.type) else like.type
+        return arrow.chunked_array([arrow.array(values, type=dtype)], type=dtype)
+    if nw.dependencies.is_polars_series(like):
+        return type(like)(like.name, values, dtype=None if str(like.dtype) == "Null" else like.dtype)
+    return type(like)(values, dtype=like.dtype, name=like.name)
+
+
+def _as_array(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    if dtype.kind in "mM":  # through microseconds, which is what Python's own times have
+        return np.array(values, dtype=f"{dtype.kind}8[us]").astype(dtype)
+    if dtype.kind == "U":  # as long as the longest
+        return np.array(values, dtype="U")
+    array = np.empty(len(values), dtype=dtype)
+    array[:] = values
+    return array
+
+
+def _put(column: Any, rows: NDArray[np.intp], values: list[Any]) -> Any:
+    """The column with some rows replaced."""
+    if hasattr(getattr(column, "dtype", None), "categories") and nw.dependencies.is_pandas_series(column):
+        # a frame of few rows may declare fewer categories than there are
+        column = column.cat.add_categories([v for v in dict.fromkeys(values) if v not in column.cat.categories])
+    made = _make(values, column)
+    if isinstance(column, np.ndarray):
+        result = column.astype(np.result_type(column, made))
+        result[rows] = made
+        return result
+    if nw.dependencies.is_pandas_series(column):
+        result = column.copy()
+        result.iloc[rows] = made.array
+        return result
+    if len(rows) == len(column):  # where nothing was seen, not even a type
+        return made
+    # New values behind the old ones, then each row from where it is: this keeps every type, dictionaries too.
+    places = np.arange(len(column))
+    places[rows] = len(column) + np.arange(len(rows))
+    if nw.dependencies.is_polars_series(column):
+        return column.clone().append(made).gather(places)
+    arrow = nw.dependencies.get_pyarrow()
+    chunks = arrow.chunked_array([*column.chunks, *made.chunks], type=column.type)
+    return chunks.take(arrow.array(places))
+
+
+def _replace(frame: Any, filled: dict[str, Any]) -> Any:
+    """The frame with some columns replaced, by position, since names need not be strings."""
+    places = {name: j for j, name in enumerate(columns_of(frame))}
+    if isinstance(frame, np.ndarray):
+        result = frame.astype(np.result_type(frame, *filled.values()))
+        for name, column in filled.items():
+            result[:, places[name]] = column
+        return result
+    if nw.dependencies.is_polars_dataframe(frame):
+        return frame.with_columns(list(filled.values()))
+    if nw.dependencies.is_pyarrow_table(frame):
+        for name, column in filled.items():
+            field = frame.schema.field(places[name]).with_type(column.type)
+            frame = frame.set_column(places[name], field, column)
+        return frame
+    result = frame.copy()
+    for name, column in filled.items():
+        result.isetitem(places[name], column)
+    return result
+
+
+def _assemble(columns: dict[str, Any], like: Any) -> Any:
+    if isinstance(like, np.ndarray):
+        return np.stack(list(columns.values()), axis=1)
+    if nw.dependencies.is_polars_dataframe(like):
+        return type(like)(list(columns.values()))
+    if nw.dependencies.is_pyarrow_table(like):
+        fields = [like.schema.field(name).with_type(column.type) for name, column in columns.items()]
+        return type(like).from_arrays(list(columns.values()), schema=nw.dependencies.get_pyarrow().schema(fields))
+    result = type(like)(columns)
+    result.columns = like.columns[[name in columns for name in columns_of(like)]]
+    return result
+
+
+def _check(name: str, array: NDArray[Any], shape: tuple[int, int]) -> None:
+    if np.shape(array) != shape:
+        raise ValueError(f"{name} should have the shape {list(shape)}. Found {list(np.shape(array))}.")
+
+
+def _finite(numbers: Array, name: str) -> Array:
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"values should be finite where they are used. Found NaN or infinity in column {name!r}.")
+    return numbers

@@ -1,0 +1,390 @@
+"""Many runs at once: one step advances R replicas that differ in seed, method, learning rate or KL weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from ...impartial import Draws, LinearBlock, Method, PerReplica, Sum
+from ..families import HIVAE, VAE, StackedBatchNorm
+from ..objectives import dreg, elbo, iwae
+from ._noise import Draw, Noise, check_settings
+from ._rows import Rows
+
+ObjectiveName = Literal["elbo", "iwae", "dreg"]
+STATE = ("runs", "settings", "model", "moments", "blocks", "noise", "steps", "lr", "loss")
+WARM_UP = 3  # steps before a step is captured as a CUDA graph
+
+
+@dataclass(frozen=True)
+class Run:
+    """What makes a replica different from its neighbours.
+
+    Attributes:
+        seed: Of initial weights, batches, dropout and noise.
+        method: What settles the conflict among the columns. (In HI-VAE and DReG, at both blocks.)
+        lr: Learning rate.
+        kl_weight: Weight of the KL term.
+        preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
+    """
+
+    seed: int
+    method: Method
+    lr: float = 1e-3
+    kl_weight: float = 1.0
+    preserve_norm: bool = True
+
+
+class Stack:
+    """R runs of one model on one table.
+
+    Args:
+        model: A stacked `VAE` or `HIVAE` with a replica for every run.
+        runs: The runs.
+        rows: The table on the device. Rows of several splits stand one below the other.
+        train: For every distinct seed, in order of appearance, which rows to train on ``[S, n]``.
+        objective: "elbo", "iwae" or "dreg".
+        n_samples: K, samples of z for each row.
+        analytic_kl: Whether the ELBO uses the KL term in closed form instead of that of the samples.
+        batch_size: Rows in a step.
+        dropout: Probability that an input of the encoder is dropped.
+        hide: Probability that an observed cell is hidden from the encoder, while it is still scored.
+        kl_warm_up: Number of steps over which the KL weight rises from 0.
+        decay: Number of steps over which learning rates fall to zero, along half a cosine; 0 for constant ones.
+        compile_step: Whether torch.compile fuses the forward and the backward pass (worth it on a GPU).
+    """
+
+    def __init__(
+        self,
+        model: VAE | HIVAE,
+        runs: Sequence[Run],
+        rows: Rows,
+        train: Tensor,
+        *,
+        objective: ObjectiveName = "elbo",
+        n_samples: int = 1,
+        analytic_kl: bool = True,
+        batch_size: int = 128,
+        dropout: float = 0.1,
+        hide: float = 0.0,
+        kl_warm_up: int = 0,
+        decay: int = 0,
+        compile_step: bool = False,
+    ) -> None:
+        self.device = rows.record.device
+        self.model = model.to(self.device)
+        self.rows, self.runs = rows, list(runs)
+        self.objective, self.analytic_kl = objective, analytic_kl
+        self.kl_warm_up, self.decay = kl_warm_up, decay
+        if objective == "dreg" and isinstance(model, HIVAE):
+            raise ValueError(
+                "objective should be 'elbo' or 'iwae' for HI-VAE: its component s cannot be reparametrised twice."
+            )
+        self.draws = Draws()
+        self.blocks = self._make_blocks()
+        self.noise = Noise(
+            [run.seed for run in runs],
+            train.to(self.device),
+            batch_size=batch_size,
+            shape=(n_samples, model.n_noise),
+            n_inputs=rows.n_inputs,
+            n_columns=model.likelihood.n,
+            n_uniform=self._n_uniform(),  # drawn even for `Sum` alone: noise must not depend on the neighbours
+            dropout=dropout,
+            hide=hide,
+        )
+        self._settings()
+        # a tensor, so that a captured step reads the learning rate of the moment
+        self.lr = torch.tensor(max(run.lr for run in runs), device=self.device)
+        on_gpu = self.device.type == "cuda"
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=self.lr, fused=True, capturable=on_gpu)
+        self.steps = torch.zeros(1, device=self.device)
+        self._loss = torch.compile(self._plain_loss, dynamic=False) if compile_step else self._plain_loss
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._eager_steps = 0
+        self.loss = torch.zeros(len(runs), device=self.device)
+
+    def _make_blocks(self) -> list[LinearBlock]:
+        methods = [run.method for run in self.runs]
+        if all(isinstance(method, Sum) for method in methods):
+            return []  # ordinary training needs no block
+        model = self.model
+        if isinstance(model, HIVAE):
+            heads = [model.z_heads, model.s_heads]
+        else:
+            heads = [model.likelihood.heads.tolist()] * (2 if self.objective == "dreg" else 1)
+        return [
+            LinearBlock(PerReplica(methods, draws=self.draws), h, preserve_norm=self._restored()).to(self.device)
+            for h in heads
+        ]
+
+    def _restored(self) -> bool | Tensor:
+        answers = [run.preserve_norm for run in self.runs]
+        return answers[0] if len(set(answers)) == 1 else torch.tensor(answers, device=self.device)
+
+    def _n_uniform(self) -> int:
+        widths = [p.shape[-1] for p in self.model.parameters()]
+        return max(self.model.likelihood.n, *widths)
+
+    def _settings(self) -> None:
+        self.kl_weights = torch.tensor([run.kl_weight for run in self.runs], device=self.device)
+        rates = torch.tensor([run.lr for run in self.runs], device=self.device)
+        slower = rates / rates.max()
+        self._slower = None if bool((slower == 1).all()) else slower
+        self._fastest = float(rates.max())
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Number of full batches in the training rows."""
+        return self.noise.steps_per_epoch
+
+    def train(self, steps: int) -> None:
+        """Advance all replicas by a number of steps."""
+        self.model.train()
+        for _ in range(steps):
+            self.noise.prepare()
+            if self._graph is not None:
+                self._graph.replay()
+            elif self.device.type == "cuda" and self._eager_steps >= WARM_UP:
+                self._capture()
+            else:
+                self._warm_step()
+
+    def _warm_step(self) -> None:
+        if self.device.type != "cuda":
+            self._step()
+            return
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            self._step()
+        torch.cuda.current_stream().wait_stream(stream)
+        self._eager_steps += 1
+
+    def _capture(self) -> None:
+        """Record a step as a graph, and take it."""
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._step()
+        self._graph = graph
+        graph.replay()
+
+    def _step(self) -> None:
+        draw = self.noise.take()
+        self.draws.numbers = draw.uniform
+        batch = self.rows.record.index_select(0, draw.rows.flatten()).view(*draw.rows.shape, -1)
+        weights = self.kl_weights
+        if self.kl_warm_up:
+            weights = weights * ((self.steps + 1) / self.kl_warm_up).clamp(max=1.0)
+        if isinstance(self.model, HIVAE):
+            epoch = torch.floor(self.steps / self.steps_per_epoch)
+            self.model.temperature.copy_((1 - 0.01 * epoch).clamp(min=1e-3))
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self._loss(batch, draw, weights)
+        loss.sum().backward()
+        self.loss.copy_(loss.detach())
+        self._update()
+        self.steps.add_(1)
+
+    def _update(self) -> None:
+        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        if self.decay:
+            done = (self.steps / self.decay).clamp(max=1.0)
+            self.lr.copy_((0.5 * self._fastest * (1 + torch.cos(torch.pi * done))).squeeze(0))
+        if self._slower is None:
+            self.optimizer.step()
+            return
+        parameters = [p.data for p in self.model.parameters()]
+        before = [p.clone() for p in parameters]
+        self.optimizer.step()
+        for new, old in zip(parameters, before, strict=True):
+            new.copy_(torch.lerp(old, new, self._slower.view(-1, *[1] * (new.ndim - 1)).to(new)))
+
+    def _plain_loss(self, record: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
+        """What every replica minimises, ``[R]``, in nats per row."""
+        inputs, targets, mask = self.rows.split(record)
+        statistics = self.model.statistics(targets, mask) if isinstance(self.model, HIVAE) else None
+        if statistics is not None:
+            inputs = _normalise(inputs, *statistics)
+        seen = self.rows.seen(inputs, mask if draw.visible is None else mask * draw.visible)
+        if draw.keep is not None:
+            seen = seen * draw.keep
+        if self.objective == "dreg":
+            return self._dreg_loss(seen, targets, mask, draw, kl_weights)
+        latent = self.model.infer(seen, draw.normal)
+        if isinstance(self.model, HIVAE):
+            blocks = (self.blocks[0], self.blocks[1]) if self.blocks else None
+            parameters = self.model.natural(self.model.decode(latent, blocks), statistics)
+        else:
+            parameters = self.model.decode(latent, self.blocks[0] if self.blocks else None)
+        log_likelihood = (self.model.log_prob(parameters, targets) * mask.unsqueeze(1)).sum(-1)
+        return -self._bound(log_likelihood, latent, kl_weights).mean(-1)
+
+    def _bound(self, log_likelihood: Tensor, latent: Any, kl_weights: Tensor) -> Tensor:
+        sampled = latent.log_q - latent.log_prior
+        if self.objective == "elbo":
+            return elbo(log_likelihood, latent.kl if self.analytic_kl else sampled, kl_weights)
+        return iwae(log_likelihood - kl_weights.view(-1, 1, 1) * sampled)
+
+    def _dreg_loss(self, seen: Tensor, targets: Tensor, mask: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
+        assert isinstance(self.model, VAE)
+        latent = self.model.infer(seen, draw.normal, fixed_density=True)
+        constant = type(latent)(latent.z.detach(), latent.log_q, latent.log_prior, latent.kl)
+        blocks: Sequence[Any] = self.blocks or (None, None)
+        for_encoder = self.model.log_prob(self.model.decode(latent, blocks[0], frozen=True), targets)
+        for_decoder = self.model.log_prob(self.model.decode(constant, blocks[1]), targets)
+        log_weights = (for_encoder * mask.unsqueeze(1)).sum(-1) - kl_weights.view(-1, 1, 1) * (
+            latent.log_q - latent.log_prior
+        )
+        encoder, decoder = dreg(log_weights, (for_decoder * mask.unsqueeze(1)).sum(-1))
+        return -(encoder + decoder).mean(-1)
+
+    def keep(self, replicas: Sequence[int]) -> None:
+        """Go on with some replicas only."""
+        index = torch.tensor(list(replicas), device=self.device)
+        self.runs = [self.runs[r] for r in replicas]
+        _keep_replicas(self.model, index)
+        for parameter in self.model.parameters():
+            state = self.optimizer.state.get(parameter, {})
+            for name in ("exp_avg", "exp_avg_sq"):
+                if name in state:
+                    state[name] = state[name][index].contiguous()
+        self.noise.keep(replicas)
+        if all(isinstance(run.method, Sum) for run in self.runs):
+            self.blocks = []
+        for block in self.blocks:
+            block.method.keep(replicas)  # type: ignore[operator]
+            block.preserve_norm = self._restored()
+        self._settings()
+        self.lr.fill_(self._fastest)
+        self.loss = self.loss[index].contiguous()
+        self._graph, self._eager_steps = None, 0
+
+    def state(self) -> dict[str, Tensor]:
+        """A copy of all weights and running averages."""
+        return _copies(self.model.state_dict())
+
+    def state_dict(self) -> dict[str, Any]:
+        """A copy of everything that the runs need to go on exactly where they are, to be called between two steps.
+
+        It holds tensors, numbers, strings, lists and dictionaries, so that ``torch.load(..., weights_only=True)``
+        reads it. Random numbers that are drawn already are not in it: they are drawn again.
+        """
+        return {
+            "runs": self._described(),
+            "settings": self._fixed(),
+            "model": self.state(),
+            "moments": [_copies(self.optimizer.state.get(p, {})) for p in self.model.parameters()],
+            "blocks": [_copies(block.state_dict()) for block in self.blocks],
+            "noise": self.noise.state_dict(),
+            **_copies({"steps": self.steps, "lr": self.lr, "loss": self.loss}),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where another stack was, with the same runs on the same table.
+
+        After `keep` the state is that of the kept runs: it fits a stack that was built for them.
+
+        Raises:
+            ValueError: If the state is of another stack. Nothing has changed then.
+        """
+        self._check_state(state)
+        self.model.load_state_dict(state["model"])
+        self.optimizer.state.clear()  # its groups stay: the learning rate there is the tensor of this stack
+        for parameter, moments in zip(self.model.parameters(), state["moments"], strict=True):
+            if moments:
+                self.optimizer.state[parameter] = _copies(moments, self.device)
+        for block, learnt in zip(self.blocks, state["blocks"], strict=True):
+            block.load_state_dict(learnt)
+        self.noise.load_state_dict(state["noise"])
+        for name in ("steps", "lr", "loss"):
+            getattr(self, name).copy_(state[name])
+        self._graph, self._eager_steps = None, 0  # it would read the moments and the methods of before
+
+    def _check_state(self, state: Mapping[str, Any]) -> None:
+        check_keys(state, STATE, "Stack")
+        if len(state["runs"]) != len(self.runs):
+            raise ValueError(
+                f"runs should be {len(state['runs'])}, as many as the state is of. Found {len(self.runs)}. Build the "
+                "stack with the runs that were there when the state was saved."
+            )
+        check_settings(_numbered(state["runs"]), _numbered(self._described()))
+        check_settings(state["settings"], self._fixed())
+        check_tensors(state["model"], self.model.state_dict())
+        counters = {name: getattr(self, name) for name in ("steps", "lr", "loss")}
+        check_tensors({name: state[name] for name in counters}, counters)
+        self.noise.check_state(state["noise"])
+
+    def _described(self) -> list[dict[str, Any]]:
+        """The runs in words and numbers."""
+        return [
+            {
+                "seed": int(run.seed),
+                "method": repr(run.method),
+                "lr": float(run.lr),
+                "kl_weight": float(run.kl_weight),
+                "preserve_norm": bool(run.preserve_norm),
+            }
+            for run in self.runs
+        ]
+
+    def _fixed(self) -> dict[str, Any]:
+        """What all runs share and what steps depend on, besides the noise."""
+        return {
+            "objective": self.objective,
+            "analytic_kl": bool(self.analytic_kl),
+            "kl_warm_up": int(self.kl_warm_up),
+            "decay": int(self.decay),
+            "heads": [block.heads.tolist() for block in self.blocks],
+        }
+
+
+def check_keys(state: Mapping[str, Any], keys: Sequence[str], of: str) -> None:
+    """Raise ValueError if something is not a state at all."""
+    if not isinstance(state, Mapping) or set(state) != set(keys):
+        found = list(state) if isinstance(state, Mapping) else type(state).__name__
+        raise ValueError(f"state should be what {of}.state_dict() gives, with {', '.join(keys)}. Found {found}.")
+
+
+def check_tensors(saved: Mapping[str, Tensor], here: Mapping[str, Tensor]) -> None:
+    """Raise ValueError if saved tensors differ from those here in name, shape or type."""
+    for name in dict.fromkeys([*here, *saved]):
+        wanted, found = (
+            f"{list(t[name].shape)} of {t[name].dtype}" if name in t else "missing" for t in (here, saved)
+        )
+        if wanted != found:
+            raise ValueError(
+                f"{name} of the state should be {wanted}, as in this stack. Found {found}. Build the stack as it was "
+                "when the state was saved."
+            )
+
+
+def _copies(values: Mapping[str, Any], device: torch.device | None = None) -> dict[str, Any]:
+    return {k: v.detach().to(device, copy=True) if isinstance(v, Tensor) else v for k, v in values.items()}
+
+
+def _numbered(runs: Iterable[Any]) -> dict[str, Any]:
+    return {f"runs[{r}]": run for r, run in enumerate(runs)}
+
+
+def _normalise(inputs: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:
+    """HI-VAE's normalisation layer; the numbers are the first inputs."""
+    numbers, rest = inputs.split([mean.shape[-1], inputs.shape[-1] - mean.shape[-1]], -1)
+    return torch.cat([(numbers - mean) / deviation, rest], -1)
+
+
+def _keep_replicas(model: VAE | HIVAE, index: Tensor) -> None:
+    """Cut a stacked model down to some replicas."""
+    for parameter in model.parameters():
+        parameter.data = parameter.data[index].contiguous()
+        parameter.grad = None
+    for module in model.modules():
+        if isinstance(module, StackedBatchNorm):
+            module.mean, module.variance = module.mean[index], module.variance[index]
+    model.likelihood.keep(index)

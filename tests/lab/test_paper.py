@@ -1,0 +1,189 @@
+"""The paper's experiments on tables, and the reports that are kept of them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenhand.datasets import NAMES
+from evenhand.lab._config import Data, from_dict, hash_of, read_config, to_dict, to_toml
+from evenhand.lab._paper import (
+    HETEROGENEOUS,
+    KL_WEIGHTS,
+    MODELS,
+    QUICK_METHODS,
+    QUICK_STEPS,
+    ROWS,
+    comparison,
+    table1_jobs,
+)
+from evenhand.lab._results import TableReport, read_reports
+from evenhand.lab._tabular import choices
+
+REPORTS = sorted((Path(__file__).parents[2] / "paper" / "table1" / "reports").glob("*.json"))
+CONFIGS = sorted((Path(__file__).parents[2] / "paper" / "table1" / "configs").glob("*.toml"))
+
+
+def by_name(**options):
+    return {job.name: job for job in table1_jobs(**options)}
+
+
+# ---------------------------------------------------------------- the jobs
+
+
+def test_table_1_is_twelve_data_sets_under_four_models():
+    jobs = by_name()
+    assert len(jobs) == 48 == len(table1_jobs())
+    assert len({hash_of(job) for job in jobs.values()}) == 48
+    assert {job.data.name for job in jobs.values()} == set(NAMES)
+    for name in NAMES:
+        models = {n.removeprefix(f"{name}-") for n, job in jobs.items() if job.data.name == name}
+        assert models == {"vae-elbo", "vae-iwae", "vae-dreg", "hivae-elbo"}
+
+
+def test_settings_are_those_of_the_paper():
+    for job in table1_jobs():
+        hivae = job.model.name == "hivae"
+        assert job.model.n_hidden == (100 if job.data.name == "bank" else 50)
+        assert job.model.latent_share == 0.5
+        assert job.model.parameters == "natural"
+        assert not job.model.from_marginals
+        assert not job.model.within_range
+        assert job.training.batch_size == (1000 if hivae else 128)
+        assert job.training.epochs == (2000 if hivae or job.data.name == "wine" else 400)
+        assert job.training.dropout == (0.0 if hivae else 0.1)
+        assert (job.training.lr, job.training.decay, job.training.hide) == (1e-3, False, 0.0)
+        assert job.objective.n_samples == (20 if job.objective.name in ("iwae", "dreg") else 1)
+        assert len(job.runs.methods) == 15
+        assert job.runs.methods[0] == "sum"
+        assert job.runs.seeds == (0, 1, 2, 3, 4)
+        assert (job.data.encoding, job.data.positive) == ("codes", "log")
+        assert job.data.rows == (28_819 if job.data.name == "imdb" else 0)
+        assert job.evaluation.hidden == 0.2
+        assert bool(job.evaluation.generate) == (job.name in ("hi-vae-elbo", "labour-vae-elbo"))
+
+
+def test_controls_are_plain_training_at_other_weights_and_methods_without_restoration():
+    for job in table1_jobs():
+        assert job.runs.kl_weights == KL_WEIGHTS
+        assert job.runs.unrestored == (job.name.endswith("-vae-elbo"))
+    for job in table1_jobs(controls=False):
+        assert job.runs.kl_weights == (1.0,)
+        assert not job.runs.unrestored
+        assert len(choices(job.runs)) == 15
+
+
+def test_some_can_be_chosen():
+    jobs = table1_jobs(["wine", "hi"], ["hivae", "vae-iwae"], n_seeds=2)
+    names = ["wine-hivae-elbo", "hi-hivae-elbo", "wine-vae-iwae", "hi-vae-iwae"]
+    assert [job.name for job in jobs] == names
+    assert all(job.runs.seeds == (0, 1) for job in jobs)
+
+
+def test_quick_ones_take_minutes():
+    jobs = table1_jobs(quick=True)
+    assert [job.name for job in jobs] == [f"{name}-vae-elbo" for name in HETEROGENEOUS]
+    assert len(jobs) == 9
+    for job in jobs:
+        assert job.runs.methods == QUICK_METHODS
+        assert job.runs.seeds == (0, 1, 2)
+        assert job.runs.kl_weights == (1.0, 0.3, 0.1)
+        assert not job.runs.unrestored
+        steps = job.training.epochs * (int(0.7 * ROWS[job.data.name]) // 128)
+        assert 0.9 * QUICK_STEPS <= steps <= 1.1 * QUICK_STEPS
+    full = by_name()
+    assert all(hash_of(job) != hash_of(full[job.name]) for job in jobs)
+    assert all(job.model == full[job.name].model for job in jobs)
+    assert len(table1_jobs(quick=True, models=MODELS)) == 36
+    assert len(table1_jobs(NAMES, quick=True)) == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"datasets": ["hi", "iris"]}, "datasets should be among adult, .* Found 'iris'."),
+        ({"models": ["vae"]}, "models should be among vae-elbo, vae-iwae, vae-dreg, hivae. Found 'vae'."),
+    ],
+)
+def test_unknown_names_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        table1_jobs(**options)
+
+
+@pytest.mark.parametrize("options", [{}, {"quick": True}, {"controls": False}])
+def test_every_config_can_be_written_and_read(options, tmp_path):
+    for job in table1_jobs(**options):
+        (tmp_path / "job.toml").write_text(to_toml(job))
+        assert read_config(tmp_path / "job.toml") == job
+
+
+# ---------------------------------------------------------------- one's own table
+
+
+@pytest.mark.parametrize(("rows", "epochs"), [(40, 5000), (184, 5000), (10_000, 93), (10_000_000, 1)])
+def test_a_comparison_is_as_long_whatever_the_size_of_the_table(rows, epochs):
+    assert comparison(Data(path="people.csv"), rows).training.epochs == epochs
+
+
+def test_a_comparison_is_plain_training_and_some_methods():
+    job = comparison(Data(path="people.csv"), 1000, n_seeds=2, steps=70, methods=["imtlg", "sum"])
+    assert job.runs.methods == ("sum", "imtlg")
+    assert job.runs.seeds == (0, 1)
+    assert job.training.epochs == 14
+    assert job.runs.kl_weights[0] == 1.0
+    assert len(job.runs.kl_weights) > 1
+    assert job.model.within_range
+    assert job.evaluation.generate
+    assert from_dict(to_dict(job)) == job
+    assert comparison(Data(path="people.csv"), 1000, methods=["pcgrad"]).runs.methods == ("sum", "pcgrad")
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+def test_reports_are_kept():
+    assert len(REPORTS) >= len(NAMES)
+    assert {json.loads(path.read_text())["config"]["data"]["name"] for path in REPORTS} == set(NAMES)
+    assert len(read_reports(*REPORTS)) == len(REPORTS)
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+def test_a_report_that_is_kept_is_of_the_config_that_would_be_run(path):
+    report = json.loads(path.read_text())
+    assert report["name"] == path.stem
+    found = from_dict(report["config"])
+    expected = by_name()[path.stem]
+    assert found == expected
+    assert hash_of(found) == hash_of(expected)
+    assert to_dict(found) == report["config"]
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
+def test_a_report_that_is_kept_is_whole(path):
+    report = json.loads(path.read_text())
+    config = from_dict(report["config"])
+    assert report["seeds"] == list(config.runs.seeds)
+    n, width = len(report["seeds"]), len(report["data"]["columns"])
+    made = [(r["method"], r["kl_weight"], r["restored"]) for r in report["runs"]]
+    assert made == [(c.method, c.kl_weight, c.restored) for c in choices(config.runs)]
+    for r in report["runs"]:
+        for name in ("validation", "error", "rate", "elbo", "log_likelihood", "hidden"):
+            assert np.shape(r[name]) == (n,)
+        for name in ("columns", "hidden_columns"):
+            assert np.shape(r[name]) == (n, width)
+    assert len(report["data"]["kinds"]) == len(report["trivial"]["columns"]) == width
+    for one in ("plain", "impartial"):
+        assert np.shape(report["conflicts"][one]["shares"]) == (len(report["conflicts"]["steps"]), width)
+        assert np.shape(report["conflicts"][one]["cosines"]) == (width, width)
+    assert ("generated" in report) == bool(config.evaluation.generate)
+    assert TableReport(report).best() is not None
+
+
+def test_configs_that_are_kept_are_those_of_the_jobs():
+    assert {path.stem: read_config(path) for path in CONFIGS} == by_name()
+
+
+def test_positive_numbers_of_a_file_are_centred():
+    assert comparison(Data(path="d.csv"), 1000).data.positive == "centred"
+    assert comparison(Data("hi"), 1000).data.positive == "log"  # as in the paper
