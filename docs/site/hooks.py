@@ -48,7 +48,7 @@ def _made_now() -> Iterator[tuple[str, str]]:
         place = path.relative_to(ROOT).with_suffix("").as_posix()
         yield f"{place}.ipynb", as_jupyter(path.read_text(encoding="utf-8"))
         yield f"{place}.md", executed(path)
-    yield COMPARISON, (ROOT / "build/compare.html").read_text()
+    yield COMPARISON, _comparison()
 
 
 def _comparison() -> str:

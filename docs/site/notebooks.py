@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 CELL = re.compile(r"^# %%(.*)$", re.MULTILINE)
+STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)  # pandas brings one for every table; the site has its own
 LAYOUT = {"bbox_inches": "tight", "facecolor": "white", "dpi": 144}
 
 
@@ -51,7 +52,7 @@ def _outputs(code: str, namespace: dict[str, Any], path: Path) -> Iterator[str]:
     if printed.getvalue():
         yield f"``` {{ .text .output }}\n{printed.getvalue().rstrip()}\n```"
     if hasattr(value, "_repr_html_"):
-        yield f'<div class="frame">{value._repr_html_()}</div>'
+        yield f'<div class="frame">{STYLE.sub("", value._repr_html_())}</div>'
     elif value is not None and not _is_drawing(value):
         yield f"``` {{ .text .output }}\n{value!r}\n```"
     yield from _figures()
