@@ -17,20 +17,22 @@ class CapturedStep:
     """Calls a function of tensors a few times, records it, and from then on replays the record.
 
     The function must do the same work whatever the numbers are: it never looks at them. Batches of another shape than
-    the first are computed without the graph.
+    the first are computed without the graph. A step without inputs reads what lies on the device already.
 
     Args:
         function: A step, with all its tensors given by name; what it returns is not needed.
+        advice: What to do if the step cannot be recorded, a sentence for the error.
     """
 
-    def __init__(self, function: Callable[[Inputs], None]) -> None:
-        self._function = function
-        self._inputs: dict[str, Tensor] = {}
+    def __init__(self, function: Callable[[Inputs], None], advice: str = "Train with compile=False.") -> None:
+        self._function, self._advice = function, advice
+        self._inputs: dict[str, Tensor] | None = None
         self._graph: torch.cuda.CUDAGraph | None = None
         self._calls = 0
 
-    def __call__(self, inputs: Inputs) -> None:
-        if not self._inputs:
+    def __call__(self, inputs: Inputs | None = None) -> None:
+        inputs = {} if inputs is None else inputs
+        if self._inputs is None:
             self._inputs = {name: torch.empty_like(x) for name, x in inputs.items()}
         if {n: x.shape for n, x in inputs.items()} != {n: x.shape for n, x in self._inputs.items()}:
             self._function(inputs)
@@ -40,28 +42,32 @@ class CapturedStep:
         if self._graph is not None:
             self._graph.replay()
         elif self._calls < WARM_UP:
-            self._on_a_side_stream()
+            self._on_a_side_stream(self._inputs)
         else:
-            self._capture()
+            self._capture(self._inputs)
         self._calls += 1
 
-    def _on_a_side_stream(self) -> None:
+    def forget(self) -> None:
+        """Drop the record, because the tensors that it reads and writes have been replaced by others."""
+        self._inputs, self._graph, self._calls = None, None, 0
+
+    def _on_a_side_stream(self, inputs: Inputs) -> None:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            self._function(self._inputs)
+            self._function(inputs)
         torch.cuda.current_stream().wait_stream(stream)
 
-    def _capture(self) -> None:
+    def _capture(self, inputs: Inputs) -> None:
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph):
-                self._function(self._inputs)
+                self._function(inputs)
         except RuntimeError as error:
             raise RuntimeError(
                 "The training step could not be recorded as a CUDA graph; a network or a method may look at numbers "
-                f"on the way. Train with compile=False. {error}"
+                f"on the way. {self._advice} {error}"
             ) from error
         self._graph = graph
         graph.replay()

@@ -1,0 +1,52 @@
+"""Files of tensors with a description in JSON: safetensors, written whole, and nothing in them is code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from ._whole import whole_file
+
+KEY = "evenhand"  # of the description in the file's metadata
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+    """Write tensors and their description; an existing file is replaced only by a whole one."""
+    from safetensors.torch import save_file
+
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"path should be in a folder that exists. Found none at {path.parent}. Make it first."
+        )
+    # copies, because modules may share weights, which the format does not allow
+    plain = {name: x.detach().cpu().contiguous().clone() for name, x in tensors.items()}
+    with whole_file(path) as partial:
+        save_file(plain, partial, metadata={KEY: json.dumps(about)})
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
+    """The tensors and the description that `write_tensors` wrote.
+
+    Returns:
+        The tensors, and the description; None if the file has none, because something else wrote it.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is damaged.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise FileNotFoundError(f"path should be a file that save() wrote. Found nothing at {path}.")
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {}).get(KEY, "null"))
+            # copies, because numbers at odd places in memory are added in another order
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} should be a whole file that save() wrote. It is damaged: {error}") from error
+    return tensors, about

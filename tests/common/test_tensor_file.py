@@ -1,0 +1,51 @@
+"""A file of tensors is whole, described, and never code."""
+
+import pytest
+import torch
+from torch import nn
+
+from evenhand.common import read_tensors, write_tensors
+
+
+def test_what_is_written_is_read(tmp_path):
+    path = tmp_path / "a.safetensors"
+    tensors = {"x": torch.arange(6.0).reshape(2, 3).mT, "n": torch.tensor([1, 2])}
+    write_tensors(path, tensors, {"format": 1, "names": ["ä"]})
+    found, about = read_tensors(path)
+    assert about == {"format": 1, "names": ["ä"]}
+    assert {name: (x.dtype, x.tolist()) for name, x in found.items()} == {
+        name: (x.dtype, x.tolist()) for name, x in tensors.items()
+    }
+
+
+def test_modules_may_share_weights(tmp_path):
+    layer = nn.Linear(2, 2)
+    write_tensors(tmp_path / "a.safetensors", nn.Sequential(layer, layer).state_dict(), {})
+    assert len(read_tensors(tmp_path / "a.safetensors")[0]) == 4
+
+
+def test_a_file_of_others_has_no_description(tmp_path):
+    from safetensors.torch import save_file
+
+    save_file({"x": torch.zeros(1)}, tmp_path / "b.safetensors")
+    assert read_tensors(tmp_path / "b.safetensors")[1] is None
+
+
+def test_a_damaged_file_is_refused_and_the_old_one_stays(tmp_path):
+    path = tmp_path / "a.safetensors"
+    write_tensors(path, {"x": torch.zeros(100)}, {})
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(ValueError, match="should be a whole file that save"):
+        read_tensors(path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        write_tensors(path, {"x": torch.zeros(1)}, {"no JSON": object()})
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="Found nothing at"):
+        read_tensors(tmp_path / "no")
+    with pytest.raises(FileNotFoundError, match="should be in a folder that exists"):
+        write_tensors(tmp_path / "no" / "a", {}, {})
