@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check paper benchmarks clean
+.PHONY: demo test check docs paper benchmarks clean
 
 demo: $(VENV)/demo.done   ## compare plain and impartial training on real data, print the table, write the page
 	$(BIN)/evenhand compare hi --seeds 2 --page demo.html
@@ -17,6 +17,10 @@ check: $(VENV)/check.done $(VENV)/test.done   ## lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/docs.done   ## the site, with executed notebooks, in build/site: three minutes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python docs/site/check.py build/site
 
 paper: $(VENV)/demo.done   ## the paper's tables and figures from the committed reports
 	$(BIN)/python paper/update.py
@@ -42,6 +46,10 @@ $(VENV)/demo.done: $(VENV)/base.done
 
 $(VENV)/test.done: $(VENV)/base.done
 	$(INSTALL) -e '.[demo,ray]' --group test
+	touch $@
+
+$(VENV)/docs.done: $(VENV)/base.done
+	$(INSTALL) -e '.[demo]' --group docs
 	touch $@
 
 $(VENV)/check.done: $(VENV)/base.done

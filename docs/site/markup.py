@@ -18,7 +18,7 @@ DOCTEST = re.compile(r"^( *)>>> .*(?:\n\1\S.*)*", re.MULTILINE)
 class Markup(Extension):
     """Formulas are put away before Markdown reads them, for KaTeX to draw; examples become blocks of code."""
 
-    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (the name is Markdown's)
+    def extendMarkdown(self, md: Markdown) -> None:
         """Called by Markdown. 29: after it has tidied blanks (30), before it reads fences (25)."""
         md.preprocessors.register(_Preprocessor(md), "markup", 29)
 

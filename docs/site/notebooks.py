@@ -1,4 +1,4 @@
-"""Notebooks: Python scripts in cells (`# %%`), executed when the site is built, shown with what they print and draw."""
+"""Notebooks: Python scripts in cells (`# %%`), executed when the site is built, shown with their outputs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def executed(path: Path) -> str:
     namespace: dict[str, Any] = {"__name__": "__notebook__"}
     parts = [f"[As a Jupyter notebook]({path.stem}.ipynb){{ .download download }}"]
     for cell in cells(path.read_text(encoding="utf-8")):
-        parts += [cell.text] if cell.words else [f"```python\n{cell.text}\n```", *_outputs(cell.text, namespace, path)]
+        parts.append(cell.text if cell.words else f"```python\n{cell.text}\n```")
+        parts += [] if cell.words else _outputs(cell.text, namespace, path)
     title, rest = parts[1].partition("\n")[::2]
     return "\n\n".join([title, parts[0], rest, *parts[2:]])
 
@@ -49,25 +50,25 @@ def _outputs(code: str, namespace: dict[str, Any], path: Path) -> Iterator[str]:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         value = _run(code, namespace, path)
+    figures = list(_figures())
     if printed.getvalue():
-        yield f"``` {{ .text .output }}\n{printed.getvalue().rstrip()}\n```"
-    if hasattr(value, "_repr_html_"):
-        yield f'<div class="frame">{STYLE.sub("", value._repr_html_())}</div>'
-    elif value is not None and not _is_drawing(value):
-        yield f"``` {{ .text .output }}\n{value!r}\n```"
-    yield from _figures()
+        yield _text(printed.getvalue().rstrip())
+    if value is not None and not figures:  # what a cell that draws returns is a part of the drawing
+        html = getattr(value, "_repr_html_", None)
+        yield f'<div class="frame">{STYLE.sub("", html())}</div>' if html else _text(repr(value))
+    yield from figures
+
+
+def _text(output: str) -> str:
+    return f"``` {{ .text .output }}\n{output}\n```"
 
 
 def _run(code: str, namespace: dict[str, Any], path: Path) -> Any:
-    """Execute a cell; the value of its last line, if that is an expression without a semicolon."""
+    """Execute a cell; the value of its last line, if that is an expression."""
     tree = ast.parse(code)
-    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) and not code.endswith(";") else None
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, str(path), "exec"), namespace)
     return eval(compile(ast.Expression(last.value), str(path), "eval"), namespace) if last else None
-
-
-def _is_drawing(value: object) -> bool:
-    return type(value).__module__.startswith("matplotlib")
 
 
 def _figures() -> Iterator[str]:
@@ -78,7 +79,8 @@ def _figures() -> Iterator[str]:
         picture = io.BytesIO()
         pyplot.figure(number).savefig(picture, format="png", **LAYOUT)
         pyplot.close(number)
-        yield f'<img class="figure" alt="" src="data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}">'
+        encoded = base64.b64encode(picture.getvalue()).decode()
+        yield f'<img class="figure" alt="" src="data:image/png;base64,{encoded}">'
 
 
 def as_jupyter(script: str) -> str:

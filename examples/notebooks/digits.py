@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Digits in pictures and words
 #
-# The 1,797 handwritten digits of scikit-learn, 8 x 8 pixels, and a small table about each of them: which digit it is, how
-# much ink it has, and how far it leans to the right. One model learns both. Of six in ten training rows either the
-# picture or the table is taken away, never both.
+# The 1,797 handwritten digits of scikit-learn, 8 x 8 pixels, and a small table about each of them: which digit it
+# is, how much ink it has, and how far it leans to the right. One model learns both. Of six in ten training rows
+# either the picture or the table is taken away, never both.
 #
 # Then pictures are asked for words, and words for pictures.
 
@@ -34,8 +34,8 @@ table.head(3)
 # %% [markdown]
 # ## One model of both
 #
-# `observed` says which modality every training row has. `impartial={"LI": ...}` asks for likelihood impartiality: where the
-# gradients of the two likelihoods meet, at the latent variables, neither may be neglected.
+# `observed` says which modality every training row has. `impartial={"LI": ...}` asks for likelihood impartiality:
+# where the gradients of the two likelihoods meet, at the latent variables, neither may be neglected.
 
 # %%
 order = np.random.default_rng(0).permutation(len(images))
@@ -44,14 +44,17 @@ absent = np.random.default_rng(1).choice(["neither", "image", "table"], len(trai
 observed = {name: absent != name for name in ("image", "table")}
 
 model = MultimodalVAE(
-    {"image": Modality(likelihood=Laplace(0.1), shape=(1, 8, 8)), "table": Modality(likelihood=Table(table.iloc[train]))},
+    {
+        "image": Modality(likelihood=Laplace(0.1), shape=(1, 8, 8)),
+        "table": Modality(likelihood=Table(table.iloc[train])),
+    },
     n_latent=8,
     experts="mixture-of-products",
     n_samples=3,
     impartial={"LI": CAGrad(0.4)},
     seed=0,
 )
-model.fit({"image": images[train], "table": table.iloc[train]}, observed=observed, epochs=EPOCHS, seed=0);
+model = model.fit({"image": images[train], "table": table.iloc[train]}, observed=observed, epochs=EPOCHS, seed=0)
 
 # %% [markdown]
 # ## Words from pictures
@@ -74,8 +77,8 @@ for axis, row, word in zip(axes.flat, test, words):
 # %% [markdown]
 # ## Pictures from words
 #
-# Cells that are not given are simply missing. Here are all ten digits in three ways: nothing else given, leaning to the
-# left, leaning to the right. Each picture is the mean of 20 guesses, and therefore blurred.
+# Cells that are not given are simply missing. Here are all ten digits in three ways: nothing else given, leaning
+# to the left, leaning to the right. Each picture is the mean of 20 guesses, and therefore blurred.
 
 # %%
 leans = {"any": np.nan, "left": -0.8, "right": 0.7}
@@ -91,8 +94,8 @@ for axis, name in zip(axes[:, 0], leans):
 # %% [markdown]
 # ## Pictures from nothing
 #
-# New rows, pictures and words together. The latent variables are drawn from a mixture of Gaussians fitted to those of
-# the training rows; `latent="prior"`, the default, draws them from the prior.
+# New rows, pictures and words together. The latent variables are drawn from a mixture of Gaussians fitted to
+# those of the training rows; `latent="prior"`, the default, draws them from the prior.
 
 # %%
 new = model.sample(20, latent="mixture", seed=0)
@@ -105,8 +108,8 @@ for axis, picture, word in zip(axes.flat, new["image"].numpy(force=True), new["t
 # %% [markdown]
 # ## Who is neglected
 #
-# `conflicts` takes one step of plain training on the rows it is given, without learning, and reads the gradients where
-# they meet. Without `LI` the picture would get a small part of the gradient.
+# `conflicts` takes one step of plain training on the rows it is given, without learning, and reads the gradients
+# where they meet. In plain training the picture would have the smaller part.
 
 # %%
 monitor = model.conflicts({"image": images[test], "table": table.iloc[test]})

