@@ -13,13 +13,14 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from notebooks import as_jupyter, executed
 from packages import assets
-from pages import ROOT, linked_files, notebooks, pages, reference, with_links_to_pages
+from pages import ROOT, linked_files, navigation, notebooks, pages, reference, with_links_to_pages
 
 COMPARISON = "docs/gallery/compare.html"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Teach Markdown formulas and examples."""
+    """Complete the navigation, and teach Markdown formulas and examples."""
+    config.nav = navigation(config.nav)
     config.markdown_extensions.append(Markup())
     return config
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "paper/**/*.md", "benchmarks/README.md"]
@@ -25,6 +26,21 @@ ROOMS = {
 def pages() -> list[str]:
     """All Markdown files that are pages, by their place in the repository."""
     return sorted(p.relative_to(ROOT).as_posix() for pattern in PAGES for p in ROOT.glob(pattern))
+
+
+def navigation(entries: list[Any]) -> list[Any]:
+    """The navigation of mkdocs.yml with patterns such as docs/methods/*.md replaced by the pages they stand for."""
+    found: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, dict):
+            found += [{title: navigation(part) if isinstance(part, list) else part for title, part in entry.items()}]
+        else:
+            found += sorted(page for page in pages() if _stands_for(entry, page)) if "*" in entry else [entry]
+    return found
+
+
+def _stands_for(pattern: str, page: str) -> bool:
+    return PurePosixPath(page).match(pattern) and not page.endswith("README.md")
 
 
 def notebooks() -> list[Path]:
