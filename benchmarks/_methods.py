@@ -1,33 +1,12 @@
-"""The methods that are measured."""
+"""The methods that are measured: those of the catalogue with their usual arguments, and a chain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from evenhand.impartial import (
-    IMTLG,
-    MGDA,
-    AlignedMTL,
-    CAGrad,
-    GradDrop,
-    GradNorm,
-    Method,
-    NashMTL,
-    PCGrad,
-    Sum,
-    UPGrad,
-)
+from evenhand.impartial import CATALOGUE, Method, method_of
 
-METHODS: dict[str, Callable[[], Method]] = {
-    "Sum": Sum,
-    "GradNorm": GradNorm,
-    "MGDA": MGDA,
-    "IMTLG": IMTLG,
-    "CAGrad": CAGrad,
-    "PCGrad": PCGrad,
-    "GradDrop": GradDrop,
-    "NashMTL": NashMTL,
-    "AlignedMTL": AlignedMTL,
-    "UPGrad": UPGrad,
-    "IMTLG >> PCGrad": lambda: IMTLG() >> PCGrad(),
-}
+METHODS: dict[str, Callable[[], Method]] = {}
+for _entry in CATALOGUE.values():
+    METHODS.setdefault(_entry.class_name, _entry.make)  # the first entry of a class has its usual arguments
+METHODS["IMTLG >> PCGrad"] = lambda: method_of("imtlg>>pcgrad")

@@ -35,6 +35,7 @@ def peers(heads: int) -> dict[str, Callable[[], nn.Module]]:
         "PCGrad": jd.PCGrad,
         "GradDrop": jd.GradDrop,
         "NashMTL": lambda: jd.NashMTL(heads),
+        "FairGrad": lambda: jd.FairGrad(1.0),
         "AlignedMTL": jd.AlignedMTL,
         "UPGrad": jd.UPGrad,
     }

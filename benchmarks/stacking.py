@@ -19,9 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evenhand.impartial import Method, Sum
+from evenhand.impartial import PAPER_METHODS, Method, Sum, method_of
 from evenhand.tables import Column, Kind, Schema
-from evenhand.tables.estimator._candidates import PAPER, method_of
 from evenhand.tables.families import VAE
 from evenhand.tables.frames import RawTable
 from evenhand.tables.kinds import Preprocessing, TableLikelihood
@@ -95,7 +94,7 @@ def ordinary(values: Tensor) -> Callable[[], None]:
 
 def methods() -> list[Method]:
     """The paper's 15 choices, neighbours sharing their second step."""
-    second = sorted(PAPER, key=lambda name: (name.endswith("graddrop"), name.endswith("pcgrad")))
+    second = sorted(PAPER_METHODS, key=lambda name: (name.endswith("graddrop"), name.endswith("pcgrad")))
     return [method_of(name) for name in second]
 
 

@@ -8,10 +8,9 @@ import pytest
 
 from evenhand import datasets
 from evenhand.cli import _datasets
-from evenhand.cli._names import DATASETS, EXPERTS, IMAGES, KINDS, METHODS, MODELS
+from evenhand.cli._names import DATASETS, EXPERTS, IMAGES, KINDS, MODELS
 from evenhand.datasets import _fetch
 from evenhand.lab import _paper, _selection
-from evenhand.tables.estimator import _candidates
 from evenhand.tables.schema import Kind
 
 CSV = b"a,b\n1,2\n"
@@ -19,7 +18,6 @@ CSV = b"a,b\n1,2\n"
 
 def test_names_are_those_of_the_library():
     assert tuple(DATASETS) == datasets.NAMES
-    assert tuple(METHODS) == tuple(_candidates._SINGLE)
     assert MODELS == _paper.MODELS
     assert tuple(_selection.MODELS) == EXPERTS
     assert tuple(Kind) == KINDS

@@ -3,7 +3,20 @@
 import torch
 from hypothesis import strategies as st
 
-from evenhand.impartial import IMTLG, MGDA, AlignedMTL, CAGrad, GradDrop, GradNorm, NashMTL, PCGrad, Sum, UPGrad
+from evenhand.impartial import (
+    DBMTL,
+    IMTLG,
+    MGDA,
+    AlignedMTL,
+    CAGrad,
+    FairGrad,
+    GradDrop,
+    GradNorm,
+    NashMTL,
+    PCGrad,
+    Sum,
+    UPGrad,
+)
 
 # name -> a fresh method; random ones with a generator of their own, so that two of them do the same
 METHODS = {
@@ -18,6 +31,10 @@ METHODS = {
     "graddrop-leak": lambda: GradDrop(0.3, generator=generator()),
     "pcgrad": lambda: PCGrad(generator=generator()),
     "nash": NashMTL,
+    "fairgrad-1": FairGrad,
+    "fairgrad-0.2": lambda: FairGrad(0.2),
+    "fairgrad-5": lambda: FairGrad(5.0),
+    "dbmtl": DBMTL,
     "aligned": AlignedMTL,
     "upgrad": UPGrad,
     "imtlg>>pcgrad": lambda: IMTLG() >> PCGrad(generator=generator()),
@@ -27,9 +44,11 @@ METHODS = {
 }
 RANDOM = {name for name in METHODS if "pcgrad" in name or "graddrop" in name}
 GRAM = {name for name in METHODS if "graddrop" not in name}
+# Functions of the Gram matrix, without memory and deterministic.
+FIXED = {name for name in GRAM - RANDOM if "gradnorm" not in name}
 
 # Nothing changes when one head's gradient is scaled, but for the length of the result.
-SCALE_FREE = {"imtlg", "nash", "upgrad", "pcgrad"}
+SCALE_FREE = {"imtlg", "nash", "fairgrad-1", "dbmtl", "upgrad", "pcgrad"}
 
 
 def generator(seed: int = 7) -> torch.Generator:

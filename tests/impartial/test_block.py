@@ -10,8 +10,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from evenhand.impartial import IMTLG, MGDA, Block, CAGrad, GradDrop, GradNorm, PCGrad, Scaling, Sum, UPGrad
+from evenhand.impartial._base_block import exact_products
 from evenhand.impartial._gradients import Source
-from evenhand.impartial._settlement import exact_products
 
 from ._asserts import assert_close
 from ._inputs import METHODS, generator

@@ -32,7 +32,7 @@ SIZES = [2, 3, 5, 12, 16, 21, 43]
 def _as_on_a_gpu(monkeypatch):
     """Kernels also for tensors of the CPU, and loops of fixed length."""
     for module in (_cagrad, _eigen, _solvers):
-        monkeypatch.setattr(module, "may_look", lambda _: False)
+        monkeypatch.setattr(module, "host_reads_are_free", lambda _: False)
     monkeypatch.setattr(_kernels, "usable", lambda tensor: tensor.shape[-1] <= _kernels.LARGEST)
 
 

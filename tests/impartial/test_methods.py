@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from evenhand.impartial import (
+    DBMTL,
     IMTLG,
     MGDA,
     AlignedMTL,
     CAGrad,
     Compose,
+    FairGrad,
     FromTorchJD,
     GradDrop,
     GradNorm,
@@ -246,6 +248,92 @@ def test_nash_solves_the_bargaining_problem(rows):
     shares = weights * (gram @ weights)  # all heads gain the same, in proportion to their weights
     assert_close(shares, shares.mean().expand_as(shares), 1e-8)
     assert (weights @ rows).norm().item() == pytest.approx(rows.norm().item())
+
+
+# FairGrad
+
+
+def fairness(alpha, rows):
+    """What is equal for all heads if G w = w^(-1/alpha) up to a factor; gains that are zero to rounding left out."""
+    weights = FairGrad(alpha).weights(rows @ rows.T)
+    assert (weights > 0).all()
+    total = weights @ rows
+    assert total.norm().item() == pytest.approx(rows.norm().item())
+    norms = rows.norm(dim=-1)
+    cosines = (rows / norms.unsqueeze(-1)) @ (total / total.norm())
+    assert cosines.min() > -1e-12
+    return (cosines.log() + norms.log() + weights.log() / alpha)[cosines > 1e-6]
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0, 2.0, 10.0])
+@given(rows=full_rank())
+def test_fairgrad_solves_its_equation(alpha, rows):
+    logs = fairness(alpha, rows)
+    assert (logs - logs.mean()).abs().max() < 1e-6
+
+
+@given(rows=full_rank())
+def test_fairgrad_with_alpha_one_is_nash(rows):
+    assert_close(FairGrad(1.0)(rows), NashMTL()(rows), 1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 2.0, 8.0])
+def test_fairgrad_is_the_best_of_all_directions(alpha):
+    """Brute force over the directions of the plane."""
+    rows = torch.tensor([[3.0, 0.2], [-1.0, 0.6], [0.5, 1.0]])
+    angles = torch.linspace(0, 2 * torch.pi, 200_001)
+    gains = torch.stack([angles.cos(), angles.sin()], -1) @ rows.T
+    utility = gains.log() if alpha == 1 else gains ** (1 - alpha) / (1 - alpha)
+    best = angles[torch.where((gains > 0).all(-1), utility.sum(-1), -torch.inf).argmax()]
+    total = FairGrad(alpha)(rows).sum(0)
+    assert torch.atan2(total[1], total[0]).item() == pytest.approx(best.item(), abs=1e-4)
+
+
+def test_fairgrad_goes_from_the_sum_to_mgda():
+    rows = torch.randn(4, 3, 9) + 1  # without conflict
+    assert_same_direction(FairGrad(1e-3)(rows).sum(-2), rows.sum(-2), 1e-2)
+    assert_same_direction(FairGrad(1e4)(rows).sum(-2), MGDA()(rows).sum(-2), 1e-2)
+    assert not torch.allclose(FairGrad(2.0)(rows), FairGrad(0.5)(rows))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 2.0])
+@given(rows=full_rank(), powers=st.lists(st.floats(-10, 10), min_size=8, max_size=8))
+def test_fairgrad_is_exact_for_gradients_of_any_size(alpha, rows, powers):
+    logs = fairness(alpha, rows * 10 ** torch.tensor(powers[: len(rows)]).unsqueeze(-1))
+    assert (logs - logs.mean()).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("alpha", [1e-2, 1e3])
+@pytest.mark.parametrize("case", HARD)
+def test_fairgrad_is_finite_for_any_alpha(alpha, case):
+    assert FairGrad(alpha)(HARD[case]).isfinite().all()
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1.0, float("inf"), float("nan")])
+def test_fairgrad_with_a_bad_alpha(alpha):
+    with pytest.raises(ValueError, match="alpha should be a number > 0, such as 2.0. Found"):
+        FairGrad(alpha)
+
+
+def test_fairgrad_shows_its_alpha():
+    assert repr(FairGrad(2.0)) == "FairGrad(alpha=2.0)"
+
+
+# DB-MTL
+
+
+@given(rows=gradients())
+def test_dbmtl_makes_all_gradients_as_long_as_the_longest(rows):
+    norms = rows.norm(dim=-1)
+    result = DBMTL()(rows)
+    expected = torch.where(norms > 0, norms.max(), 0.0)
+    assert_close(result.norm(dim=-1), expected, 1e-9)
+    assert_close(result * norms.unsqueeze(-1), rows * expected.unsqueeze(-1), 1e-9)  # directions are kept
+
+
+def test_dbmtl_by_hand():
+    rows = torch.tensor([[3.0, 4.0], [0.0, -0.1], [0.0, 0.0]])
+    assert_close(DBMTL().weights(rows @ rows.T), torch.tensor([1.0, 50.0, 0.0]))
 
 
 # Aligned-MTL

@@ -20,11 +20,12 @@ from evenhand.impartial import (
     PerReplica,
     Scaling,
     Sum,
+    uniform,
 )
 from evenhand.impartial._per_replica import _SideBySide
 
 from ._asserts import assert_close
-from ._inputs import METHODS
+from ._inputs import METHODS, RANDOM
 
 T, N, WIDTH = 4, 10, 6
 HEADS = [0, 0, 1, 2, 2, 3, 1]
@@ -378,3 +379,157 @@ def test_only_streams_in_use_are_waited_for(monkeypatch):
             with lanes.lane(number):
                 pass
     assert waits == [("a", "main"), ("b", "main"), ("main", "a"), ("main", "b")]
+
+
+# Methods of others that learn or draw
+
+
+class Momentum(Scaling):
+    """A user's method with a running mean of the norms, a buffer ``[R, T]``, and a trained gain ``[R, 1]``."""
+
+    learns = True
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", None)
+        self.gain = nn.Parameter(torch.empty(0), requires_grad=False)
+        self.register_buffer("steps", torch.zeros(()))  # of all replicas
+
+    def weights(self, gram, /):
+        norms = gram.diagonal(dim1=-2, dim2=-1).sqrt()
+        if self.mean is None:
+            self.mean = torch.zeros_like(norms)
+            self.gain = nn.Parameter(torch.ones_like(norms[:, :1]), requires_grad=False)
+        self.mean = torch.lerp(self.mean, norms, 0.1)
+        self.gain.data = self.gain + norms.sum(-1, keepdim=True).log() / 10
+        self.steps += 1
+        return self.gain / (self.mean + self.steps)
+
+
+class Rotating(Scaling):
+    """A user's method whose state has its replicas in the second axis, and which says so."""
+
+    learns = True
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.empty(0))
+
+    def weights(self, gram, /):
+        if not self.seen.numel():
+            self.seen = gram.new_zeros(T, len(gram))
+        self.seen = self.seen + gram.diagonal(dim1=-2, dim2=-1).mT
+        return self.seen.mT.rsqrt()
+
+    def keep_replicas(self, replicas, n, /):
+        if self.seen.numel():
+            self.seen = self.seen[:, replicas]
+
+
+class Wrapped(Scaling):
+    """A user's method around another one that learns."""
+
+    learns = True
+
+    def __init__(self):
+        super().__init__()
+        self.inner = GradNorm(reference_step=1)
+
+    def weights(self, gram, /):
+        return self.inner.weights(gram) ** 2
+
+
+class Nested(Scaling):
+    """A user's method that keeps what it learns in a module of its own."""
+
+    learns = True
+
+    def __init__(self):
+        super().__init__()
+        self.memory = nn.Module()
+        self.memory.register_buffer("total", torch.zeros(0))
+
+    def weights(self, gram, /):
+        norms = gram.diagonal(dim1=-2, dim2=-1).sqrt()
+        self.memory.total = self.memory.total + norms if self.memory.total.numel() else norms
+        return 1 / self.memory.total
+
+
+@pytest.mark.parametrize("learner", [Momentum, Rotating, Wrapped, Nested, GradNorm])
+@pytest.mark.parametrize("kept", [[0], [4, 0], [5, 4, 3, 2, 1, 0], [2, 0, 5], [1, 3]])
+def test_what_any_method_has_learnt_follows_its_replica(learner, kept):
+    def stack():
+        return PerReplica([learner(), IMTLG(), learner() >> IMTLG(), Sum(), learner(), MGDA()])
+
+    whole, cut = stack(), stack()
+    for step, (gradients, _) in enumerate(steps(8, 6)):
+        expected = whole(gradients)
+        if step < 4:
+            cut(gradients)
+            continue
+        if step == 4:
+            cut.keep(kept)
+        assert_close(cut(gradients[kept]), expected[kept], 1e-12)
+
+
+def test_replicas_can_be_cut_before_the_first_step():
+    for learner in (Momentum, Rotating, Wrapped, Nested, GradNorm):
+        cut = PerReplica([learner() for _ in range(4)])
+        cut.keep([3, 1])
+        gradients, _ = next(steps(1, 2))
+        assert_close(cut(gradients), PerReplica([learner(), learner()])(gradients), 0.0)
+
+
+def test_settings_are_not_taken_for_what_was_learnt():
+    """GradDrop's leaks are one for each head; here there are as many replicas."""
+    draws = Draws()
+    cut = PerReplica([GradDrop([0.1, 0.2, 0.3, 0.4]) for _ in range(T)], draws=draws)
+    gradients, numbers = next(steps(1, T))
+    draws.numbers = numbers
+    expected = cut(gradients)[[2, 0]]
+    cut.keep([2, 0])
+    draws.numbers = numbers[[2, 0]]
+    assert_close(cut(gradients[[2, 0]]), expected, 0.0)
+
+
+class Shuffled(Scaling):
+    """A user's random method."""
+
+    is_random = True
+
+    def __init__(self, generator=None):
+        super().__init__()
+        self.generator = generator
+
+    def weights(self, gram, /):
+        return uniform(gram.shape[:-1], gram, self.generator)
+
+
+def test_random_methods_of_others_take_the_numbers_of_their_replicas():
+    draws = Draws()
+    stack = PerReplica([IMTLG(), Shuffled(torch.Generator()), Sum(), Shuffled(torch.Generator())], draws=draws)
+    gradients, draws.numbers = next(steps(1, 4))
+    settled = stack(gradients)
+    for r in (1, 3):
+        assert_close(settled[r], draws.numbers[r, :T, None] * gradients[r], 1e-12)
+
+
+def test_a_generator_of_a_method_that_does_not_ask_for_draws_is_left_alone():
+    class Own(Shuffled):
+        is_random = False
+
+    draws = Draws()
+    stack = PerReplica([Own(torch.Generator().manual_seed(seed)) for seed in (1, 2)], draws=draws)
+    gradients, draws.numbers = next(steps(1, 2))
+    settled = stack(gradients)
+    for r, seed in enumerate((1, 2)):
+        alone = Own(torch.Generator().manual_seed(seed))
+        assert_close(settled[r], alone(gradients[r : r + 1])[0], 1e-12)
+
+
+def test_methods_say_whether_they_are_random():
+    for name, make in METHODS.items():
+        assert make().is_random == (name in RANDOM), name
+    assert (IMTLG() >> PCGrad()).is_random
+    assert PerReplica([Sum(), PCGrad()]).is_random
+    assert not PerReplica([Sum(), IMTLG()]).is_random

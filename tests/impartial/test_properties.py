@@ -5,10 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.impartial import IMTLG, MGDA, AlignedMTL, CAGrad, NashMTL, UPGrad
+from evenhand.impartial import CAGrad
 
 from ._asserts import assert_close, assert_same_direction
-from ._inputs import GRAM, HARD, METHODS, RANDOM, SCALE_FREE, full_rank, gradients
+from ._inputs import FIXED, GRAM, HARD, METHODS, RANDOM, SCALE_FREE, full_rank, gradients
 
 every_method = pytest.mark.parametrize("name", METHODS)
 
@@ -92,10 +92,11 @@ def test_one_head_of_cagrad_is_only_scaled():
     assert_close(CAGrad(0.5)(row), 1.5 * row)  # the best direction in a ball around it
 
 
-@pytest.mark.parametrize("method", [IMTLG(), MGDA(), CAGrad(), NashMTL(), UPGrad(), AlignedMTL()])
+@pytest.mark.parametrize("name", sorted(FIXED))
 @given(rows=full_rank(heads=st.integers(2, 5)), where=st.integers(0, 5))
-def test_a_head_without_gradient_is_left_out(method, rows, where):
+def test_a_head_without_gradient_is_left_out(name, rows, where):
     """A missing modality must not stop the others."""
+    method = METHODS[name]()
     where = min(where, len(rows))
     zero = torch.zeros_like(rows[:1])
     result = method(torch.cat([rows[:where], zero, rows[where:]]))

@@ -4,11 +4,12 @@ import pytest
 import torch
 import torchjd.aggregation as jd
 from hypothesis import given
+from hypothesis import strategies as st
 
-from evenhand.impartial import IMTLG, MGDA, AlignedMTL, Block, CAGrad, FromTorchJD, GradDrop, UPGrad
+from evenhand.impartial import IMTLG, MGDA, AlignedMTL, Block, CAGrad, FairGrad, FromTorchJD, GradDrop, UPGrad
 from evenhand.impartial._pcgrad import project
 
-from ._asserts import assert_close
+from ._asserts import assert_close, assert_same_direction
 from ._inputs import full_rank
 
 
@@ -21,6 +22,13 @@ def test_imtlg(rows):
     reference = jd.IMTLG()(rows)
     sign = (rows @ reference).sign()  # all the same; where negative, the published formula is an ascent
     assert_close(IMTLG()(rows).sum(0), reference * sign[0], 1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+@given(rows=full_rank(heads=st.integers(2, 5)))
+def test_fairgrad(alpha, rows):
+    rows = rows / rows.norm(dim=-1, keepdim=True)  # with other norms its least squares may stop early
+    assert_same_direction(FairGrad(alpha)(rows).sum(0), jd.FairGrad(alpha)(rows), 1e-3)
 
 
 @given(rows=full_rank())

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evenhand.impartial import method_label, short_method_label
 from evenhand.lab import MultimodalScores
-from evenhand.lab._labels import method_label, short_method_label
 from evenhand.lab._results import TableReport, read_reports
 from evenhand.lab._selection import chosen_results, impartiality_label, multimodal_results, select
 from evenhand.modalities.inference import all_subsets

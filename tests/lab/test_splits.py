@@ -127,19 +127,19 @@ def test_units_are_those_of_the_training_rows_of_the_split(path):
     for s in (0, 1):
         rows = splits.parts[s][0]
         seen = table.values[rows, 0][table.observed[rows, 0]]
-        assert float(splits.preprocessings[s].centre[0]) == pytest.approx(seen.mean())
-        assert float(splits.preprocessings[s].scale[0]) == pytest.approx(seen.std())
+        assert float(splits.preparation.preprocessings[s].centre[0]) == pytest.approx(seen.mean())
+        assert float(splits.preparation.preprocessings[s].scale[0]) == pytest.approx(seen.std())
         _, targets, mask = splits.rows.split(splits.rows.record[splits.index(0, [splits.seeds[s]])[0]])
         height = targets[:, 0][mask[:, 0] == 1]
         assert float(height.mean()) == pytest.approx(0, abs=1e-6)
-    assert splits.preprocessings[0].centre[0] != splits.preprocessings[1].centre[0]
+    assert splits.preparation.preprocessings[0].centre[0] != splits.preparation.preprocessings[1].centre[0]
 
 
 def test_densities_are_in_the_units_of_the_data(path):
     splits = splits_of(path)
     for s in (0, 1):
         found = splits.base[s * splits.n : (s + 1) * splits.n, splits.network([0]).likelihood.order.index(0)]
-        torch.testing.assert_close(found, -splits.preprocessings[s].scale[0].log().expand(ROWS).to(found))
+        torch.testing.assert_close(found, -splits.preparation.preprocessings[s].scale[0].log().expand(ROWS).to(found))
 
 
 # ---------------------------------------------------------------- errors
@@ -179,9 +179,9 @@ def test_hivae_has_its_own_preprocessing_and_inputs(path):
     vae, hivae = splits_of(path), splits_of(path, "model.name=hivae")
     assert isinstance(vae.network([0]), VAE)
     assert isinstance(hivae.network([0]), HIVAE)
-    assert vae.preprocessings[0].offset.tolist() == [0.0] * 5
-    assert hivae.preprocessings[0].offset.tolist() == [0.0, 1.0, 0.0, 0.0, 0.0]
-    assert float(hivae.preprocessings[0].centre[1]) > 0
+    assert vae.preparation.preprocessings[0].offset.tolist() == [0.0] * 5
+    assert hivae.preparation.preprocessings[0].offset.tolist() == [0.0, 1.0, 0.0, 0.0, 0.0]
+    assert float(hivae.preparation.preprocessings[0].centre[1]) > 0
     # what is for the VAE alone is no matter for HI-VAE
     same = splits_of(path, "model.name=hivae", "data.encoding=one-hot", "data.positive=centred")
     assert torch.equal(same.rows.record, hivae.rows.record)
@@ -201,8 +201,8 @@ def test_what_the_encoder_sees(path, override, inputs):
 
 def test_positive_numbers_are_centred_if_wanted(path):
     plain, centred = splits_of(path), splits_of(path, "data.positive=centred")
-    assert float(plain.preprocessings[0].centre[1]) == 0
-    assert float(centred.preprocessings[0].centre[1]) == pytest.approx(7, abs=1)
+    assert float(plain.preparation.preprocessings[0].centre[1]) == 0
+    assert float(centred.preparation.preprocessings[0].centre[1]) == pytest.approx(7, abs=1)
 
 
 def test_guesses_stay_within_the_range_if_wanted(path):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._console import BadArgumentError, arguments
-from ._names import DATASETS, METHODS, closest, complete_data, complete_methods
+from ._names import DATASETS, closest, complete_data, complete_methods
 
 if TYPE_CHECKING:
     from ..lab import Data
@@ -122,12 +122,12 @@ def check_out(path: Path) -> None:
 
 def check_method(name: str, what: str, *also: str) -> None:
     """Refuse a choice of f that has no such name; `also` are words that are known to the option."""
-    from ..tables.estimator import method_of
+    from ..impartial import CATALOGUE, method_of
 
     try:
         method_of(name)
     except ValueError as error:
-        known = (*also, *METHODS)
+        known = (*also, *CATALOGUE)
         raise BadArgumentError(
             f"{what} should be among {', '.join(known)}, or a chain such as 'imtlg>>pcgrad'. Found {name!r}."
             f"{closest(name, known)}"

@@ -59,9 +59,6 @@ RESULTS = (*REPRODUCIBLE, "overhead")
 
 MODELS = ("vae-elbo", "vae-iwae", "vae-dreg", "hivae")
 EXPERTS = ("mvae", "mmvae", "mopoe")
-METHODS = (
-    "sum", "gradnorm", "gradnorm-1", "mgda", "imtlg", "cagrad", "nash", "aligned", "upgrad", "graddrop", "pcgrad",
-)  # fmt: skip
 KINDS = ("real", "positive", "count", "binary", "categorical", "ordinal")
 
 
@@ -93,7 +90,9 @@ def complete_results(incomplete: str) -> list[str]:
 
 def complete_methods(incomplete: str) -> list[str]:
     """Methods: the last one of a list with commas, or of a chain."""
-    return _complete_last(incomplete, METHODS)
+    from ..impartial import CATALOGUE
+
+    return _complete_last(incomplete, tuple(CATALOGUE))
 
 
 def complete_datasets(incomplete: str) -> list[str]:

@@ -16,7 +16,7 @@ class AlignedMTL(Mixing):
     .. math:: \tilde g = \sigma_{\min} \, G^{-1/2} g
 
     with the smallest non-zero singular value of the gradients as their common length. It depends
-    on the sizes of the gradients: a very small one is small for all.
+    on the sizes of the gradients: one that is very small makes all of them small.
 
     Senushkin et al., "Independent Component Alignment for Multi-Task Learning", CVPR 2023.
     """

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ._base_block import BaseBlock, check_fresh, forbid_double_backward
 from ._distributed import processes, sum_over_ranks
 from ._eigen import nearest_positive
 from ._gradients import Matrix, Source, compute_dtype
 from ._method import Method
-from ._settlement import Settlement, check_fresh, once
 
 
-class Block(Settlement):
+class Block(BaseBlock):
     r"""The impartiality block: one input, T heads, and a method where their gradients meet.
 
     Forward, the block hands out T views of its input y, one for each head. Backward, the gradients
@@ -128,7 +128,7 @@ class _Views(torch.autograd.Function):
             gradients = [zero if g is None else next(used) for g in incoming]
         like = saved if saved.shape == present[0].shape else present[0]
         (total,) = ctx.block._backward(gradients, [like], ctx.observed)
-        return *once([total], present), None, None, None, None
+        return *forbid_double_backward([total], present), None, None, None, None
 
 
 class Features(Matrix):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from . import _kernels
 from ._method import Mixing
-from ._solvers import SILENT, Correlation, correlation, may_look, pivot, ridge_of, solve_on_face, times
+from ._solvers import SILENT, Correlation, correlation, host_reads_are_free, pivot, ridge_of, solve_on_face, times
 
 
 class CAGrad(Mixing):
@@ -68,7 +68,7 @@ def _best_in_ball(r: Correlation, q: Tensor, k: float) -> Tensor:
     """
     a = r.relative_inverse()
     face = Face(r, q, a, k)
-    if may_look(q):
+    if host_reads_are_free(q):
         v, solved = pivot(r.active > 0, face.end)
         if solved.all():
             return v
@@ -110,7 +110,7 @@ def _follow(r: Correlation, q: Tensor, a: Tensor, face_of: Face) -> Tensor:
     face = moved = active & (index == start.argmin(-1, keepdim=True))
     v = torch.zeros_like(q)
     done = torch.zeros_like(face[..., :1])
-    for _ in range(10 * len(index) if may_look(q) else 2 * len(index)):
+    for _ in range(10 * len(index) if host_reads_are_free(q) else 2 * len(index)):
         u, p, end, aa = face_of.solve(face)
         ru, rp = times(r.matrix, u), times(r.matrix, p)
         # an unknown becomes zero where v_t = y u_t - p_t falls to 0, and free where its slack does
@@ -121,7 +121,7 @@ def _follow(r: Correlation, q: Tensor, a: Tensor, face_of: Face) -> Tensor:
         done = done | (aa < 4 * r.ridge * u.abs().sum(-1, True).square())  # gradients on the face cancel
         v = torch.where(done, v, torch.minimum(end, first) * u - p)
         done = done | (end <= first)
-        if may_look(q) and done.all():
+        if host_reads_are_free(q) and done.all():
             break
         moved = (index == events.argmin(-1, keepdim=True)) & ~done
         face = face ^ moved

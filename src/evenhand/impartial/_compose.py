@@ -30,10 +30,12 @@ class Compose(Method):
         # a chain of chains is one chain
         flat: list[Method] = []
         for step in steps:
-            flat += list(step.steps) if isinstance(step, Compose) else [step]  # type: ignore[arg-type]
+            flat += step.chain()
         self.steps: nn.ModuleList = nn.ModuleList(flat)
         self.uses_input = any(step.uses_input for step in flat)
         self.learns = any(step.learns for step in flat)
+        self.is_random = any(step.is_random for step in flat)
+        self.is_identity = all(step.is_identity for step in flat)
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         for step in self.steps:
@@ -43,6 +45,9 @@ class Compose(Method):
     def check_heads(self, n: int, /) -> None:
         for step in self.steps:
             step.check_heads(n)  # type: ignore[operator]
+
+    def chain(self) -> list[Method]:
+        return list(self.steps)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.steps)) or "Compose()"

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from . import _kernels
-from ._solvers import may_look, solve_dtype, solve_factored, solve_positive, times
+from ._solvers import host_reads_are_free, solve_dtype, solve_factored, solve_positive, times
 
 SWEEPS = 8
-CLEAR_PIVOT = 1e-2  # no pivot of a matrix of full rank is near its rounding error
+CLEAR_PIVOT = 1e-2  # pivots above this are far from rounding error, so the matrix has full rank
 
 
 def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
@@ -21,10 +21,10 @@ def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
     Jacobi's rotations run, T / 2 disjoint ones at once.
     """
     matrix = matrix.to(solve_dtype(matrix))
-    if may_look(matrix):
+    if host_reads_are_free(matrix):
         if math.isfinite(matrix.sum().item()):
             return torch.linalg.eigh(matrix)
-        # LAPACK refuses NaN; the other problems of a batch must not suffer from one that has it
+        # LAPACK refuses NaN, and one problem that has it must not spoil the others of its batch
         finite = matrix.isfinite().flatten(-2).all(-1, keepdim=True)
         identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
         values, vectors = torch.linalg.eigh(torch.where(finite[..., None], matrix, identity))
@@ -35,20 +35,20 @@ def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
 def solve_least_norm(matrix: Tensor, right: Tensor, noise: float) -> Tensor:
     """The solution of least norm of R x = b for positive semidefinite R, with eigenvalues up to noise as 0.
 
-    Where nobody may look at the rank, Tikhonov's (R R + t I) x = R b stands in: the same for R of full rank,
-    and bounded for any other.
+    Where the host cannot read the rank for free, Tikhonov's (R R + t I) x = R b is solved instead: the same for R
+    of full rank, and bounded for any other.
     """
-    if may_look(matrix):
+    if host_reads_are_free(matrix):
         lower = torch.linalg.cholesky_ex(matrix)[0]
         if (lower.diagonal(dim1=-2, dim2=-1) > CLEAR_PIVOT).all():
             return solve_factored(lower, right.unsqueeze(-1)).squeeze(-1)
         values, vectors = eigh(matrix)
         inverse = (values > noise) / values.clamp(min=noise)
         return times(vectors, inverse * times(vectors.mT, right))
-    touch = max(noise**2, 4 * matrix.shape[-1] ** 2 * torch.finfo(matrix.dtype).eps)
+    damping = max(noise**2, 4 * matrix.shape[-1] ** 2 * torch.finfo(matrix.dtype).eps)
     if _kernels.usable(matrix):
-        return _kernels.solve_least_norm(matrix, right, touch)
-    squared = matrix @ matrix + torch.diag_embed(torch.full_like(right, touch))
+        return _kernels.solve_least_norm(matrix, right, damping)
+    squared = matrix @ matrix + torch.diag_embed(torch.full_like(right, damping))
     return solve_positive(squared, matrix @ right.unsqueeze(-1)).squeeze(-1)
 
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, Node
 
+from ._base_block import neutral_blocks
 from ._reading import Reading
-from ._settlement import neutral_blocks
 
 VIEWS = {"T", "Transpose", "Permute", "View", "UnsafeView", "Expand", "Unsqueeze", "Squeeze", "ToCopy", "Alias"}
 
@@ -73,10 +73,10 @@ def find_blocks(
     """List the places where the gradients of several losses meet, with the conflict at each.
 
     The graph of the losses is walked and their gradients are computed there; neither the model nor the ``.grad`` of
-    its parameters is touched, no hooks are set, and the graph can still be used for ``backward`` (hooks of
-    yours on the way do run, and so does ``retain_grad``). A place is listed where losses that came on different
-    ways meet first; what stands before it is common to all of them. These are the places for a `Block` (features)
-    or a `ParameterBlock`.
+    its parameters is touched, no hooks are set, and the graph can still be used for ``backward`` (your own hooks on
+    the way do run, and so does ``retain_grad``). A place is listed where losses that arrive by different routes first
+    meet; everything before it is common to all of them. These are the places for a `Block` (features) or a
+    `ParameterBlock`.
 
     Args:
         losses: The named losses, one for every modality; or named groups of them. Only losses of one group
@@ -95,11 +95,8 @@ def find_blocks(
     names: dict[Tensor, str] = {}
     if model is not None:
         names = {p: name for name, p in model.named_parameters()}
-    found = []
     with neutral_blocks():
-        for group in groups:
-            found += list(_find_in_group(group, names))
-    return found
+        return [block for group in groups for block in _find_in_group(group, names)]
 
 
 def _check_losses(losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tensor]]) -> list[dict[str, Tensor]]:
@@ -137,8 +134,8 @@ def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Itera
         if rows is None:
             continue
         if _disjoint(rows):
-            # Every head has columns of its own, as after one linear layer for all heads: they do not meet
-            # here but at what those columns were computed from.
+            # Every head has columns of its own, as after one linear layer for all heads: they meet not here
+            # but where those columns were computed from.
             before = [e for e in map(_base, _before(edge[0])) if e not in meeting]
             meeting |= dict.fromkeys(before, ways)
             gradients |= _gradients(list(losses.values()), before)
@@ -146,10 +143,10 @@ def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Itera
         elif _parameter(edge[0]) is not None:
             parameters[ways].append((edge, rows))
         else:
-            yield _found(losses, ways, [rows], _place(edge[0], names), "features")
+            yield _describe(losses, ways, [rows], _place(edge[0], names), "features")
     for ways, leaves in parameters.items():
         place = _common_name([edge for edge, _ in leaves], names)
-        yield _found(losses, ways, [rows for _, rows in leaves], place, "parameters")
+        yield _describe(losses, ways, [rows for _, rows in leaves], place, "parameters")
 
 
 def _routes(losses: list[Tensor]) -> dict[Edge, dict[int, set[tuple[Node, int]]]]:
@@ -170,7 +167,7 @@ def _routes(losses: list[Tensor]) -> dict[Edge, dict[int, set[tuple[Node, int]]]
 
 
 def _heads(routes: dict[int, set[tuple[Node, int]]]) -> tuple[tuple[int, ...], ...]:
-    """Losses that come on the same way belong to one head."""
+    """Losses that arrive by the same route belong to one head."""
     ways: dict[Route, list[int]] = defaultdict(list)
     for loss, route in routes.items():
         ways[frozenset(route)].append(loss)
@@ -206,7 +203,7 @@ def _disjoint(rows: Tensor) -> bool:
     return bool(((rows != 0).sum(0) <= 1).all())
 
 
-def _found(
+def _describe(
     losses: dict[str, Tensor],
     heads: tuple[tuple[int, ...], ...],
     stacks: list[Tensor],

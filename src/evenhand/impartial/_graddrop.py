@@ -31,6 +31,7 @@ class GradDrop(Method):
     """
 
     uses_input = True
+    is_random = True
 
     def __init__(self, leak: float | Sequence[float] = 0.0, *, generator: torch.Generator | None = None) -> None:
         super().__init__()

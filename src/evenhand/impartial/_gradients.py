@@ -32,7 +32,7 @@ class Source(ABC):
         """All inner products ``[..., T, T]``, over the whole batch of all processes."""
 
     def comparison(self) -> Tensor:
-        """The Gram matrix that methods compare heads by; another one where cells are missing."""
+        """The Gram matrix by which methods compare heads; a different one where cells are missing."""
         return self.gram()
 
     def finite(self) -> Tensor:
@@ -128,11 +128,11 @@ class Gradients:
         return Gradients(self._source, self._scales, self._matrix, multipliers)
 
     def replace(self, stacked: Tensor) -> Gradients:
-        """Other gradients ``[..., T, n]`` in place of these: the way for a method of any kind."""
+        """Other gradients ``[..., T, n]`` in place of these, for methods that are neither a scaling nor a mixing."""
         return Gradients(Matrix(stacked, self._source))
 
     def unmasked(self) -> Gradients:
-        """The same gradients, ready for another method: after a mask C alone no longer tells them."""
+        """The same gradients, ready for another method: after a mask, C alone no longer describes them."""
         return self if self._mask is None else self.replace(self.stacked())
 
     def stacked(self) -> Tensor:
@@ -168,14 +168,14 @@ class Gradients:
         if self._mask is None:
             if squared_length is not None:
                 gram = self._source.gram()
-                found = vecdot(weights, times(gram, weights))
-                weights = weights * _rescaling(squared_length, found, gram, weights, where)
+                square = vecdot(weights, times(gram, weights))
+                weights = weights * _rescaling(squared_length, square, gram, weights, where)
             return self._source.combine(weights), weights
         vector = self._source.combine_features(self._multipliers())
         if squared_length is not None:
-            found = vecdot(vector, vector)
-            found = sum_over_ranks(found) if self._source.spread else found
-            factor = _rescaling(squared_length, found, self._source.gram(), weights, where)
+            square = vecdot(vector, vector)
+            square = sum_over_ranks(square) if self._source.spread else square
+            factor = _rescaling(squared_length, square, self._source.gram(), weights, where)
             vector, weights = vector * factor, weights * factor
         return self._source.restore(vector), weights
 
@@ -255,13 +255,13 @@ def _per_feature(multipliers: Tensor, gradients: Tensor) -> Tensor:
     return (rows * multipliers.unsqueeze(-2)).flatten(-2)
 
 
-def _rescaling(wanted: Tensor, found: Tensor, gram: Tensor, weights: Tensor, where: Tensor | None) -> Tensor:
-    """The factor ``[..., 1]`` from a squared length found to the one wanted.
+def _rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, where: Tensor | None) -> Tensor:
+    """The factor ``[..., 1]`` that takes a squared length to the one wanted.
 
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
     rounding error of its terms.
     """
     terms = vecdot(weights.square(), gram.diagonal(dim1=-2, dim2=-1))
-    length = torch.maximum(found, terms * (gram.shape[-1] ** 2 * torch.finfo(gram.dtype).eps))
+    length = torch.maximum(square, terms * (gram.shape[-1] ** 2 * torch.finfo(gram.dtype).eps))
     factor = (wanted.clamp(min=0) / (length + (length == 0))).sqrt()
     return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -54,7 +55,7 @@ class GradNorm(Scaling):
         self.alpha = alpha
         self.lr = lr
         self.reference_step = reference_step
-        self.register_buffer("state", torch.empty(4, 0))  # the first backward pass tells T
+        self.register_buffer("state", torch.empty(4, 0))  # T is known from the first backward pass on
         self.register_buffer("steps", torch.zeros(1, dtype=torch.long))
 
     def reset(self) -> None:
@@ -113,6 +114,10 @@ class GradNorm(Scaling):
                 f"shape {list(norms.shape)}. Give every block a GradNorm of its own, or call reset() to "
                 "start over."
             )
+
+    def keep_replicas(self, replicas: Sequence[int], n: int, /) -> None:
+        if self.state.numel():  # the replicas are in its second axis
+            self.state = self.state[:, list(replicas)]
 
     def check_heads(self, n: int, /) -> None:
         if self.state.numel() and self.state.shape[-1] != n:

@@ -17,10 +17,11 @@ class IMTLG(Scaling):
 
     With the correlations R of the gradients and their norms n, :math:`w \propto (R^{-1} 1) / n`.
     Weights can be negative. So can be their sum, if norms differ much: dividing by it, as the published
-    formula does, would turn the direction round and make all heads worse; Evenhand divides by its size.
-    If R is singular (more heads than features, two heads that say the same) the solution of least norm is
+    formula does, would reverse the direction and make all heads worse; Evenhand divides by its absolute
+    value.
+    If R is singular (more heads than features, two equal gradients) the solution of least norm is
     taken; where no combination has equal projections, as for two opposite gradients, they are as equal as
-    can be.
+    possible.
 
     Liu et al., "Towards Impartial Multi-task Learning", ICLR 2021.
     """

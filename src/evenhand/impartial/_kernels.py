@@ -1,6 +1,6 @@
 """T x T problems on a GPU, each batch of them in one launch.
 
-Torch would launch dozens of kernels, most of which do nothing but wait for the next one. Here a program of a
+Torch would launch dozens of kernels, most of whose time is spent waiting for the next launch. Here a program of a
 Triton kernel keeps one problem in its registers and does all the rounds itself. It takes the same steps in the
 same double precision as the code it replaces, which still runs wherever `usable` says no.
 
@@ -88,10 +88,10 @@ def cagrad(gram: Tensor, c: float, ridge: float, quiet: float) -> Tensor:
     return mixing
 
 
-def solve_least_norm(matrix: Tensor, right: Tensor, touch: float) -> Tensor:
+def solve_least_norm(matrix: Tensor, right: Tensor, damping: float) -> Tensor:
     """Solve (R R + t I) x = R b for symmetric R ``[..., T, T]``, as `_eigen.solve_least_norm` does on a GPU."""
     x = torch.empty(right.shape, dtype=right.dtype, device=right.device)
-    _launch(_solve_least_norm, right, matrix.contiguous(), right.contiguous(), x, touch, matrix.shape[-1])
+    _launch(_solve_least_norm, right, matrix.contiguous(), right.contiguous(), x, damping, matrix.shape[-1])
     return x
 
 
@@ -230,37 +230,31 @@ def _project(
 
 
 @_kernel
-def _cagrad(
-    grams: tl.tensor,
-    mixings: tl.tensor,
-    ridge: tl.float64,
-    quiet: tl.float64,
-    c: tl.float64,
-    heads: tl.int32,
-    BLOCK: tl.constexpr,
-) -> None:
-    """From a Gram matrix to CAGrad's mixing matrix: `_solvers.correlation`, `_cagrad._pull` and `_cagrad._follow`."""
-    problem = tl.program_id(0).to(tl.int64)
+def _correlate(gram: tl.tensor, quiet: tl.float64, BLOCK: tl.constexpr) -> tl.tensor:
+    """Correlations, norms, their inverses and which heads are active: `_solvers.correlation`."""
     index = tl.arange(0, BLOCK)
-    inside_tile = (index < heads)[:, None] & (index < heads)[None, :]
-    entries = problem * heads * heads + index[:, None] * heads + index[None, :]
-    diagonal = index[:, None] == index[None, :]
-    gram = tl.load(grams + entries, mask=inside_tile, other=0.0).to(tl.float64)
-    squares = tl.sum(tl.where(diagonal, gram, 0.0), 1)
+    squares = tl.sum(tl.where(index[:, None] == index[None, :], gram, 0.0), 1)
     active = ~(squares <= quiet * tl.max(squares, 0))  # NaN is not quiet
     squares = tl.where(active, squares, 0.0)
     gram = tl.where(active[:, None] & active[None, :], gram, 0.0)
     root = 1.0 / tl.sqrt(tl.where(active, squares, 1.0))
-    matrix = gram * root[:, None] * root[None, :]
-    norms, inverse = squares * root, tl.where(active, root, 0.0)
-    number = tl.maximum(tl.sum(active.to(tl.float64), 0), 1.0)
-    projections = tl.sum(matrix * norms[None, :], 1)
-    square = tl.sum(norms * projections, 0)
-    length = tl.sqrt(tl.where(square < 0, 0.0, square))
-    exists = length > tl.sum(norms, 0) * tl.sqrt(ridge)
-    q = projections / tl.where(exists, length, 1.0)
-    largest = tl.max(inverse, 0)
-    a = inverse / tl.where(largest == 0, 1.0, largest)
+    return gram * root[:, None] * root[None, :], squares * root, tl.where(active, root, 0.0), active
+
+
+@_kernel
+def _follow(
+    matrix: tl.tensor,
+    q: tl.tensor,
+    a: tl.tensor,
+    active: tl.tensor,
+    ridge: tl.float64,
+    c: tl.float64,
+    heads: tl.int32,
+    BLOCK: tl.constexpr,
+) -> tl.tensor:
+    """The solution of CAGrad's problem, face by face; see `_cagrad._follow`."""
+    index = tl.arange(0, BLOCK)
+    diagonal = index[:, None] == index[None, :]
     start = tl.where(active, q / tl.where(a == 0, 1.0, a), float("inf"))
     face = active & (index == tl.argmin(start, 0))
     moved = face
@@ -282,12 +276,42 @@ def _cagrad(
         events = tl.where(falls, zero, float("inf"))
         first = tl.min(events, 0)
         size = tl.sum(tl.abs(u), 0)
-        cancel = aa < 4.0 * ridge * size * size  # gradients on the face cancel: what was found before stays
+        cancel = aa < 4.0 * ridge * size * size  # gradients on the face cancel: the solution so far stays
         v = tl.where(cancel, v, tl.where(first < end, first, end) * u - p)
         done = (cancel | (end <= first)).to(tl.int32)
         moved = (index == tl.argmin(events, 0)) & (done == 0)
         face = face ^ moved
         rounds += 1
+    return v
+
+
+@_kernel
+def _cagrad(
+    grams: tl.tensor,
+    mixings: tl.tensor,
+    ridge: tl.float64,
+    quiet: tl.float64,
+    c: tl.float64,
+    heads: tl.int32,
+    BLOCK: tl.constexpr,
+) -> None:
+    """From a Gram matrix to CAGrad's mixing matrix: `_cagrad._pull` and what it needs."""
+    problem = tl.program_id(0).to(tl.int64)
+    index = tl.arange(0, BLOCK)
+    inside_tile = (index < heads)[:, None] & (index < heads)[None, :]
+    entries = problem * heads * heads + index[:, None] * heads + index[None, :]
+    diagonal = index[:, None] == index[None, :]
+    gram = tl.load(grams + entries, mask=inside_tile, other=0.0).to(tl.float64)
+    matrix, norms, inverse, active = _correlate(gram, quiet, BLOCK)
+    number = tl.maximum(tl.sum(active.to(tl.float64), 0), 1.0)
+    projections = tl.sum(matrix * norms[None, :], 1)
+    square = tl.sum(norms * projections, 0)
+    length = tl.sqrt(tl.where(square < 0, 0.0, square))
+    exists = length > tl.sum(norms, 0) * tl.sqrt(ridge)
+    q = projections / tl.where(exists, length, 1.0)
+    largest = tl.max(inverse, 0)
+    a = inverse / tl.where(largest == 0, 1.0, largest)
+    v = _follow(matrix, q, a, active, ridge, c, heads, BLOCK)
     pull = tl.where(v < 0, 0.0, v) * tl.where(exists, length, 0.0) / number * inverse
     rows = tl.where(active, 1.0, 0.0)[:, None] * (pull[None, :] + tl.where(diagonal, 1.0, 0.0))
     tl.store(mixings + entries, rows / number, mask=inside_tile)
@@ -298,7 +322,7 @@ def _solve_least_norm(
     matrices: tl.tensor,
     rights: tl.tensor,
     solutions: tl.tensor,
-    touch: tl.float64,
+    damping: tl.float64,
     heads: tl.int32,
     BLOCK: tl.constexpr,
 ) -> None:
@@ -307,7 +331,7 @@ def _solve_least_norm(
     index = tl.arange(0, BLOCK)
     real = index < heads
     vector, square = problem * heads, problem * heads * heads
-    squared = tl.where(index[:, None] == index[None, :], touch, 0.0).to(tl.float64)
+    squared = tl.where(index[:, None] == index[None, :], damping, 0.0).to(tl.float64)
     goal = tl.zeros([BLOCK], tl.float64)
     for k in range(heads):
         row = tl.load(matrices + square + k * heads + index, mask=real, other=0.0)

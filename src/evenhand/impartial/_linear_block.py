@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ._base_block import BaseBlock, check_fresh, forbid_double_backward
 from ._block import check_observed, mean_over_common_rows
 from ._distributed import processes, sum_over_ranks
 from ._gradients import Source, compute_dtype
 from ._method import Method
-from ._settlement import Settlement, check_fresh, once
 from ._solvers import times
 
 
-class LinearBlock(Settlement):
+class LinearBlock(BaseBlock):
     r"""The block and T linear heads in one: :math:`\eta = y W^\top + b`, columns grouped by head.
 
     Same numbers as a `Block` followed by one linear layer per head, but the gradients per head are never
@@ -127,7 +127,7 @@ class _LinearHeads(torch.autograd.Function):
             total = ctx.block._backward([h, weight], [y], ctx.observed)[0]
         weight_gradient = (h.mT @ y.to(h.dtype)).to(weight.dtype) if needs_weight else None
         bias_gradient = h.sum(-2).to(weight.dtype) if needs_bias else None
-        return *once([total, weight_gradient, bias_gradient], [h, y, weight]), None, None
+        return *forbid_double_backward([total, weight_gradient, bias_gradient], [h, y, weight]), None, None
 
 
 class LinearHeads(Source):

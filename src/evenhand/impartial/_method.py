@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
@@ -28,7 +30,14 @@ class Method(nn.Module, ABC):
     """Whether the method looks at the block's input y besides the gradients (GradDrop does)."""
 
     learns: bool = False
-    """Whether the method learns something about the heads over time (GradNorm does)."""
+    """Whether the method learns something about the heads over time (GradNorm does); see `keep_replicas`."""
+
+    is_random: bool = False
+    """Whether the method draws random numbers (PCGrad and GradDrop do). It then has an attribute `generator`, which
+    may also be set to `Draws`, and draws with `uniform`."""
+
+    is_identity: bool = False
+    """Whether the method leaves all gradients as they are (Sum does)."""
 
     @abstractmethod
     def settle(self, gradients: Gradients, /) -> Gradients:
@@ -46,6 +55,19 @@ class Method(nn.Module, ABC):
 
     def check_heads(self, n: int, /) -> None:
         """Raise ValueError if the method cannot serve n heads; most serve any number."""
+
+    def keep_replicas(self, replicas: Sequence[int], n: int, /) -> None:
+        """Cut what was learnt about n replicas, the first of the leading axes, to some of them, in the order given.
+
+        What a method `learns` is taken to be in parameters and buffers whose first axis has n entries, one for each
+        replica; others are common to all replicas. A method that keeps it in another way overrides this.
+        """
+        if self.learns:
+            _keep_replicas(self, list(replicas), n)
+
+    def chain(self) -> list[Method]:
+        """The methods that act one after the other: only this one, unless it is a chain."""
+        return [self]
 
     def __rshift__(self, other: Method) -> Compose:
         """``a >> b`` applies a first, then b."""
@@ -74,3 +96,14 @@ class Mixing(Method):
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         return gradients.mix(self.mixing(gradients.gram()))
+
+
+def _keep_replicas(module: nn.Module, replicas: list[int], n: int) -> None:
+    for tensor in chain(module.parameters(recurse=False), module.buffers(recurse=False)):
+        if tensor.ndim and len(tensor) == n:
+            tensor.data, tensor.grad = tensor.data[replicas], None
+    for child in module.children():
+        if isinstance(child, Method):
+            child.keep_replicas(replicas, n)
+        else:
+            _keep_replicas(child, replicas, n)

@@ -1,4 +1,4 @@
-"""Blocks followed through training: who is heard, who is neglected, who is in conflict."""
+"""Blocks followed through training: which heads are heard, which are neglected, which are in conflict."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ._base_block import BaseBlock
 from ._reading import Reading
-from ._settlement import Settlement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,12 +51,12 @@ class Monitor:
 
     def __init__(
         self,
-        blocks: Mapping[str, Settlement] | Settlement,
+        blocks: Mapping[str, BaseBlock] | BaseBlock,
         heads: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self.blocks = {"block": blocks} if isinstance(blocks, Settlement) else dict(blocks)
+        self.blocks = {"block": blocks} if isinstance(blocks, BaseBlock) else dict(blocks)
         for name, block in self.blocks.items():
-            if not isinstance(block, Settlement):
+            if not isinstance(block, BaseBlock):
                 raise ValueError(f"blocks[{name!r}] should be a block. Found {type(block).__name__}.")
         self._heads = heads
         self._count = 0
@@ -64,7 +64,7 @@ class Monitor:
         self._seen: dict[str, Reading] = {}  # the blocks' own, by which a new backward pass is recognised
 
     def record(self, step: int | None = None) -> None:
-        """Take down the last backward pass of every block that had one since the last record.
+        """Record the last backward pass of every block that had one since the previous record.
 
         Steps are counted if no number is given.
         """
@@ -152,7 +152,7 @@ class Monitor:
     def _rows(self, record: _Record, name: str) -> list[tuple[object, ...]]:
         reading = record.reading
         others = reading.cosines.clone().fill_diagonal_(torch.inf).amin(-1)  # not the cosine with itself
-        others = others.where(others.isfinite(), torch.nan)  # a head alone is in conflict with nobody
+        others = others.where(others.isfinite(), torch.nan)  # a single head is in conflict with no other
         values = (reading.norms, reading.weights, reading.shares, reading.agreement, others)
         heads = self._names(name, len(reading.weights))
         return [(record.step, name, *row) for row in zip(heads, *(v.tolist() for v in values), strict=True)]

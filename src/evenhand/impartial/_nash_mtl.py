@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ._method import Scaling
-from ._solvers import Correlation, correlation, may_look, solve_positive, times
+from ._solvers import Correlation, correlation, host_reads_are_free, solve_positive, times
 
 ROUNDS = 20
 
@@ -18,7 +18,7 @@ class NashMTL(Scaling):
               \tfrac12 w^\top G w - \textstyle\sum_t \log w_t
 
     The direction does not change when a head's gradient is scaled. Newton's method on this
-    self-concordant function solves it to rounding. Bargaining leaves the length open; the
+    self-concordant function solves it to machine precision. Bargaining leaves the length open; the
     sum gets the length :math:`(\sum_t \|g_t\|^2)^{1/2}`, which is that of the plain sum for orthogonal
     gradients.
 
@@ -51,6 +51,6 @@ def _bargain(r: Correlation) -> Tensor:
         decrement = -(slope * step).sum(-1, keepdim=True).clamp(max=0)
         damping = torch.where(decrement > 0.06, 1 / (1 + decrement.sqrt()), 1.0)
         u = u * (1 + damping * step).clamp(min=0.01)
-        if may_look(u) and not (decrement > 1e-14).any():  # the step just taken has squared it
+        if host_reads_are_free(u) and not (decrement > 1e-14).any():  # the step just taken has squared it
             break
     return u

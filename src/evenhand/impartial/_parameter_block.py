@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from ._base_block import BaseBlock, check_fresh, forbid_double_backward
 from ._block import check_number, dense
 from ._distributed import processes, sum_over_ranks
 from ._gradients import PARTS, Matrix, Source, compute_dtype
 from ._method import Method
-from ._settlement import Settlement, check_fresh, once
 
 
-class ParameterBlock(Settlement):
+class ParameterBlock(BaseBlock):
     """The impartiality block for a module that several heads use: its input is the parameters.
 
     `block(n)` gives n callables, each of them the module with the same parameters. After ``backward`` the
@@ -99,11 +99,11 @@ class _Aliases(torch.autograd.Function):
         gradients = [torch.zeros_like(p) if g is None else dense(g) for p, use in pairs for g in use]
         totals = iter(ctx.block._backward(gradients, [p for p, _ in pairs], None))
         results = [next(totals) if r else None for r in reached]
-        return None, None, None, *once(results, [g for g in incoming if g is not None])
+        return None, None, None, *forbid_double_backward(results, [g for g in incoming if g is not None])
 
 
 class Parameters(Matrix):
-    """Gradients of several tensors, T for each, as one matrix: every head's gradients one behind the other.
+    """Gradients of several tensors, T for each, as one matrix: every head's gradients, concatenated.
 
     Every process has gradients of the same parameters, so they are averaged over the processes first.
     """

@@ -20,13 +20,15 @@ class PCGrad(Mixing):
               \quad \text{for all } s \ne t \text{ in random order}
 
     All gradients meet the others in the same random order, drawn anew in every backward pass: each of
-    them has the distribution it has with an order of its own, and T steps do instead of T * T.
+    them has the distribution it has with an order of its own, and T steps suffice instead of T * T.
 
     Yu et al., "Gradient Surgery for Multi-Task Learning", NeurIPS 2020.
 
     Args:
         generator: Where the random orders come from; torch's default generator if None.
     """
+
+    is_random = True
 
     def __init__(self, *, generator: torch.Generator | None = None) -> None:
         super().__init__()

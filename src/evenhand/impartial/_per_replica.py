@@ -1,4 +1,4 @@
-"""Another method for every replica of a stack."""
+"""A different method for every replica of a stack."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ._compose import Compose
 from ._gradients import Gradients, Source
-from ._gradnorm import GradNorm
 from ._method import Method
 from ._random import Draws
 from ._sum import Sum
@@ -27,12 +25,12 @@ class PerReplica(Method):
     """R methods for gradients ``[R, T, n]``: replica r is settled by method r.
 
     Replicas that share a step of their chains, such as ``GradNorm() >> PCGrad()`` and ``GradNorm()``, take it
-    together in one call. What a replica gets does not depend on who shares its stack; its random numbers come
-    from `draws`.
+    together in one call. What a replica gets does not depend on which others share its stack; its random
+    numbers come from `draws`.
 
     Args:
         methods: One for every replica. They serve as patterns: states are kept here.
-        draws: Random numbers for all replicas; needed by PCGrad and GradDrop.
+        draws: Random numbers for all replicas, needed by random methods such as PCGrad and GradDrop.
 
     Example:
         >>> from evenhand.impartial import IMTLG, Sum
@@ -45,14 +43,16 @@ class PerReplica(Method):
         for position, method in enumerate(methods):
             if not isinstance(method, Method):
                 raise ValueError(f"methods[{position}] should be a method such as IMTLG(). Found {method!r}.")
-            if any(step.uses_input for step in _steps(method)[:-1]):
+            if any(step.uses_input for step in method.chain()[:-1]):
                 raise ValueError(f"methods[{position}] should have GradDrop last in its chain. Found {method!r}.")
         self.names = [repr(method) for method in methods]
         self.draws = draws
-        stages = zip(*_aligned([_steps(method) for method in methods]), strict=True)
+        stages = zip(*_aligned([method.chain() or [Sum()] for method in methods]), strict=True)
         self.stages = nn.ModuleList(_Stage(_grouped(steps, draws), draws) for steps in stages)
         self.uses_input = any(method.uses_input for method in methods)
         self.learns = any(method.learns for method in methods)
+        self.is_random = any(method.is_random for method in methods)
+        self.is_identity = all(method.is_identity for method in methods)
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         self._check_replicas(list(gradients.gram().shape[:-2]))
@@ -60,11 +60,11 @@ class PerReplica(Method):
             gradients = stage.settle(gradients.unmasked())  # type: ignore[operator]
         return gradients
 
-    def _check_replicas(self, found: list[int]) -> None:
+    def _check_replicas(self, leading: list[int]) -> None:
         n, drawn = len(self.names), None if self.draws is None else self.draws.numbers
-        if found != [n]:
+        if leading != [n]:
             raise ValueError(
-                f"gradients should have one problem for each of {n} replicas. Found leading axes {found}."
+                f"gradients should have one problem for each of {n} replicas. Found leading axes {leading}."
             )
         if drawn is not None and len(drawn) != n:
             raise ValueError(
@@ -82,8 +82,11 @@ class PerReplica(Method):
         for stage in self.stages:
             stage.keep(replicas)  # type: ignore[operator]
 
-    # Who takes a step with whom depends on who shared the stack at first, and so do the names of learnt states:
-    # the arrangement is a part of the state.
+    def keep_replicas(self, replicas: Sequence[int], n: int, /) -> None:
+        self.keep(replicas)
+
+    # Which replicas take a step together depends on the replicas that the stack began with, and so do the names of
+    # learnt states: the arrangement is part of the state.
 
     def get_extra_state(self) -> list[list[list[Any]]]:
         """For every stage its steps by name, and the replicas that take each."""
@@ -92,8 +95,8 @@ class PerReplica(Method):
     def set_extra_state(self, state: list[list[list[Any]]]) -> None:
         """Take over an arrangement of the same methods; what steps have learnt is loaded after this."""
         chains = [_chain(self._arrangement(), r) for r in range(len(self.names))]
-        found = {r for stage in state for _, group in stage for r in group}
-        if found != set(range(len(chains))) or any(
+        replicas = {r for stage in state for _, group in stage for r in group}
+        if replicas != set(range(len(chains))) or any(
             _chain(state, r) != [repr(step) for step in chain] for r, chain in enumerate(chains)
         ):
             raise ValueError(
@@ -130,13 +133,13 @@ class _Stage(nn.Module):
     def _connect(self) -> None:
         self._index = [_index(group) for group in self.members]
         for step, index in zip(self.steps, self._index, strict=True):
-            if hasattr(step, "generator") and self._draws is not None:
+            if step.is_random and self._draws is not None:
                 step.generator = self._draws.part(index)  # type: ignore[assignment]
 
     def settle(self, gradients: Gradients) -> Gradients:
         gram = gradients.gram()
         self._index = [i.to(gram.device) if isinstance(i, Tensor) else i for i in self._index]
-        busy = [(step, i) for step, i in zip(self.steps, self._index, strict=True) if not isinstance(step, Sum)]
+        busy = [(step, i) for step, i in zip(self.steps, self._index, strict=True) if not step.is_identity]
         work = []
         with _SideBySide(gram.device, self._streams) as lanes:
             for lane, (step, index) in enumerate(busy):
@@ -152,7 +155,7 @@ class _Stage(nn.Module):
         return self._assemble(gradients, gram, work)
 
     def _assemble(self, gradients: Gradients, gram: Tensor, work: list[tuple[Index, Work]]) -> Gradients:
-        """The whole with the work done on its parts; a part that nobody worked on is left as it is."""
+        """The whole with the work done on its parts; a part that no step has touched is left as it is."""
         scales = matrix = mask = None
         for index, (new_scales, new_matrix, new_mask) in work:
             if new_scales is not None:
@@ -175,8 +178,7 @@ class _Stage(nn.Module):
             # in the order of the new places, which is the order in which numbers are handed out
             kept = sorted((i for i, old in enumerate(group) if old in place), key=lambda i: place[group[i]])
             if kept:
-                if isinstance(step, GradNorm) and step.state.numel():
-                    step.state = step.state[:, kept]
+                step.keep_replicas(kept, len(group))  # type: ignore[operator]
                 steps.append(step)
                 members.append([place[group[i]] for i in kept])
         self.steps, self.members, self._n = nn.ModuleList(steps), members, len(replicas)
@@ -235,16 +237,10 @@ class _Part(Source):
         raise NotImplementedError("A part is settled, not summed.")
 
 
-def _steps(method: Method) -> list[Method]:
-    if not isinstance(method, Compose):
-        return [method]
-    return list(method.steps) or [Sum()]  # type: ignore[arg-type]
-
-
 def _aligned(chains: list[list[Method]]) -> list[list[Method]]:
     """Chains of equal length, filled up with `Sum` so that equal steps stand side by side where they can.
 
-    GradDrop is last in any case: after it the Gram matrix alone no longer tells the gradients.
+    GradDrop is last in any case: after it the Gram matrix alone no longer describes the gradients.
     """
     depth = max(map(len, chains), default=0)
     last = {repr(chain[-1]) for chain in chains if len(chain) == depth}
@@ -275,8 +271,8 @@ def _grouped(steps: Sequence[Method], draws: Draws | None) -> list[Group]:
     """The distinct ones among the replicas' steps, and the replicas that take each."""
     members: list[list[int]] = []
     for replica, step in enumerate(steps):
-        alike = (m for m in members if _same(steps[m[0]], step, but="" if draws is None else "generator"))
-        group = next(alike, None)
+        but = "generator" if step.is_random and draws is not None else ""  # they will draw from one and the same
+        group = next((m for m in members if _same(steps[m[0]], step, but=but)), None)
         if group is None:
             members.append(group := [])
         group.append(replica)
@@ -293,7 +289,7 @@ def _same(a: object, b: object, *, but: str) -> bool:
         return a.keys() == b.keys() and all(key == but or _same(a[key], b[key], but=but) for key in a)
     if isinstance(a, list | tuple) and type(a) is type(b) and len(a) == len(b):
         return all(_same(x, y, but=but) for x, y in zip(a, b, strict=True))
-    # of anything else it is not known what equality means
+    # for anything else it is not known what equality means
     return a is b or (isinstance(a, bool | int | float | str | set) and type(a) is type(b) and a == b)
 
 

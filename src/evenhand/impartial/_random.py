@@ -1,4 +1,4 @@
-"""Where methods get random numbers from: a generator, or numbers that somebody has drawn for every replica."""
+"""Where methods get random numbers from: a generator, or numbers drawn in advance for every replica."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ._distributed import same_on_all_ranks
 
 
 class Draws:
-    """Uniform numbers drawn beforehand, one row for each of R replicas; a method takes as many as it needs.
+    """Uniform numbers drawn in advance, one row for each of R replicas; a method takes as many as it needs.
 
-    They let the random numbers of a replica belong to its seed, whoever shares its stack. Assign `numbers`
+    They tie the random numbers of a replica to its seed, whichever replicas share its stack. Assign `numbers`
     before every backward pass.
 
     Attributes:

@@ -3,7 +3,7 @@
 All of them work in correlation form: heads are divided by their norms first, so that gradients of very
 different size, or an AMP loss scale, change nothing. A head without gradient takes no part.
 
-Where reading a number on the host is free, loops end when all is solved; elsewhere they have fixed bounds.
+Where the host can read numbers for free, loops end when all is solved; elsewhere they have fixed bounds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def correlation(gram: Tensor) -> Correlation:
     """Split a Gram matrix ``[..., T, T]`` into norms and correlations."""
     precise = gram.to(solve_dtype(gram))
     squares = precise.diagonal(dim1=-2, dim2=-1)
-    # A head 1e25 times quieter than another has underflowed; restored norms would make it heard. NaN is not silent.
+    # A head 1e25 times quieter than another has underflowed; restoring the norm would amplify it. NaN is not silent.
     silent = (squares <= SILENT * squares.amax(-1, keepdim=True)).to(precise.dtype)
     squares = squares * (1 - silent)
     precise = precise * (1 - silent).unsqueeze(-1) * (1 - silent).unsqueeze(-2)
@@ -55,11 +55,11 @@ def ridge_of(gram: Tensor) -> float:
 
 
 def solve_dtype(tensor: Tensor) -> torch.dtype:
-    """Double precision: T x T problems are tiny. One kind of device has none."""
+    """Double precision, as T x T problems are tiny; single precision on the one kind of device without it."""
     return torch.float32 if tensor.device.type == "mps" else torch.float64
 
 
-def may_look(tensor: Tensor) -> bool:
+def host_reads_are_free(tensor: Tensor) -> bool:
     """Whether reading a result on the host is free."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
@@ -111,8 +111,8 @@ def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float, *, depend
         matrix: R, positive semidefinite.
         right: b.
         ridge: What is added to the diagonal of R where it is inverted.
-        dependent: Whether gradients may be dependent. Where nobody may look at results the descent runs for
-            all problems or for none, and this decides.
+        dependent: Whether gradients may be dependent. Where the host cannot read results for free, the
+            descent runs for all problems or for none, and this decides.
     """
 
     def on_face(face: Tensor) -> tuple[Tensor, Tensor]:
@@ -123,7 +123,7 @@ def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float, *, depend
         x, solved = _kernels.pivot(matrix, right, ridge, PIVOTS, PATIENCE)
     else:
         x, solved = pivot(right > 0, on_face)
-    if may_look(right):
+    if host_reads_are_free(right):
         if not solved.all():
             rest = ~solved.squeeze(-1)
             x[rest] = _descend(matrix[rest], right[rest], ridge)
@@ -139,8 +139,8 @@ PATIENCE = 3
 def pivot(face: Tensor, on_face: Callable[[Tensor], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     """Block principal pivoting (Júdice and Pires, 1994): solutions, and which of them ``[..., 1]`` are right.
 
-    All unknowns on the wrong side change sides at once while that helps, and only the last of them when it
-    has not helped for a while.
+    All unknowns on the wrong side change sides at once as long as that helps; after a few rounds in which it
+    has not, only the last of them does.
 
     Args:
         face: The unknowns that are not fixed at zero at first, ``[..., T]``.
@@ -153,7 +153,7 @@ def pivot(face: Tensor, on_face: Callable[[Tensor], tuple[Tensor, Tensor]]) -> t
         x, slack = on_face(face)
         wrong = torch.where(face, x, slack) < -rounding(x, slack)
         number = wrong.sum(-1, keepdim=True)
-        if may_look(face) and not number.any():
+        if host_reads_are_free(face) and not number.any():
             break
         patience = torch.where(number < fewest, PATIENCE, patience - 1)
         fewest = torch.clamp(number, max=fewest)
@@ -171,7 +171,7 @@ def _descend(matrix: Tensor, right: Tensor, ridge: float) -> Tensor:
     x = torch.zeros_like(right)
     face = x > 0
     index = torch.arange(right.shape[-1], device=right.device)
-    for _ in range(10 * len(index) if may_look(right) else 2 * len(index)):
+    for _ in range(10 * len(index) if host_reads_are_free(right) else 2 * len(index)):
         target = solve_on_face(matrix, right.unsqueeze(-1), face, ridge).squeeze(-1)
         tolerance = rounding(target, right)
         blocking = face & (target <= 0)
@@ -183,7 +183,7 @@ def _descend(matrix: Tensor, right: Tensor, ridge: float) -> Tensor:
         falling = ~face & (slack < -tolerance)
         steepest = falling & (index == torch.where(falling, slack, torch.inf).argmin(-1, keepdim=True))
         moves = torch.where(blocking.any(-1, keepdim=True), stopped, steepest)
-        if may_look(right) and not moves.any():
+        if host_reads_are_free(right) and not moves.any():
             break
         face = face ^ moves
         x = torch.where(face, x, 0.0)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from ..tables.estimator import PAPER, method_of
+from ..impartial import PAPER_METHODS, method_of
 from ..tables.schema import toml_value
 
 # ---------------------------------------------------------------- a table
@@ -132,7 +132,7 @@ class Runs:
         unrestored: Whether every f is also trained without norm restoration.
     """
 
-    methods: tuple[str, ...] = PAPER
+    methods: tuple[str, ...] = PAPER_METHODS
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     kl_weights: tuple[float, ...] = (1.0,)
     unrestored: bool = False

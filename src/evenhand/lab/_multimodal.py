@@ -23,7 +23,7 @@ from ..datasets import (
     split_pairs,
 )
 from ..datasets.judges import Classifiers, digit_classifiers
-from ..impartial import CAGrad, GradNorm, Method
+from ..impartial import CATALOGUE, Method
 from ..modalities.estimator import Modality, MultimodalVAE
 from ..modalities.likelihoods import Categorical, Laplace, Likelihood
 from ._config import Impartiality, MultimodalExperiment, to_dict
@@ -153,7 +153,7 @@ def build_model(config: MultimodalExperiment) -> MultimodalVAE:
 
 
 def _method(impartial: Impartiality) -> Method:
-    return CAGrad(impartial.alpha) if impartial.method == "cagrad" else GradNorm(impartial.alpha)
+    return CATALOGUE[impartial.method].make(impartial.alpha)
 
 
 def digits_modalities(n_latent: int = DIGITS_LATENT, *, n_layers: int = 1, seed: int = 0) -> dict[str, Modality]:

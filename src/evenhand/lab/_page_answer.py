@@ -10,8 +10,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from ..impartial import method_label
 from ._charts import Pair
-from ._labels import method_label
 from ._page_parts import count, name
 from ._results import SLACK, Run, TableReport
 from ._score_tables import ALPHA

@@ -11,9 +11,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import ArrayLike
 
+from ..impartial import method_label
 from ..tables.schema import Kind, Schema
 from ._charts import Pair, Point, dumbbell, rate_distortion
-from ._labels import method_label
 from ._page_answer import (
     IMPARTIAL,
     IMPARTIAL_FIRST,

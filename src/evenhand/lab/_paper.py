@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from ..datasets import NAMES
-from ..tables.estimator import PAPER
+from ..impartial import PAPER_METHODS
 from ._config import Data, Evaluation, Model, Objective, Runs, TableExperiment, Training
 
 HETEROGENEOUS = NAMES[:9]
@@ -69,7 +69,7 @@ def _job(data: str, model: str, seeds: tuple[int, ...], quick: bool, controls: b
         Model("hivae" if hivae else "vae", n_hidden=100 if data == "bank" else 50),
         Objective("elbo" if hivae else objective, N_SAMPLES if objective in ("iwae", "dreg") else 1),  # type: ignore[arg-type]
         Training(epochs=epochs, batch_size=batch_size, dropout=0.0 if hivae else 0.1, checks=20 if quick else 40),
-        Runs(QUICK_METHODS if quick else PAPER, seeds, kl_weights, unrestored),
+        Runs(QUICK_METHODS if quick else PAPER_METHODS, seeds, kl_weights, unrestored),
         Evaluation(20 if quick else 100, generate=1000 if model == "vae-elbo" and data in PAIR_PLOTS else 0),
     )
 

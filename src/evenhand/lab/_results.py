@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..impartial import method_label, short_method_label
 from ..tables.estimator import HARDLY
 from ..tables.schema import Kind
-from ._labels import method_label, short_method_label
 from ._score_tables import ALPHA
 from ._statistics import corrected_paired_t_test
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from ._labels import short_method_label
+from ..impartial import short_method_label
 from ._multimodal_scores import MultimodalScores
 from ._score_tables import BASELINE, Result
 

@@ -12,12 +12,11 @@ import torch
 from torch import Tensor
 
 from .. import datasets
-from ..tables.families import HIVAE, VAE
+from ..tables.families import FAMILIES, Family
 from ..tables.frames import RawTable, read, read_file
 from ..tables.inference import column_errors
-from ..tables.kinds import Preprocessing, TableLikelihood
 from ..tables.schema import Schema
-from ..tables.stack import Rows
+from ..tables.stack import Preparation, Rows
 from ._config import Data, Model, TableExperiment
 
 TRAIN, VALIDATION = 0.7, 0.1  # shares of the rows; the rest is tested on
@@ -82,7 +81,7 @@ def _from_file(data: Data) -> Source:
 
 
 class Splits:
-    """The table preprocessed for the split of every seed, one below the other on the device."""
+    """The table prepared for the split of every seed, concatenated on the device."""
 
     def __init__(self, source: Source, config: TableExperiment, device: str | torch.device) -> None:
         self.schema, self.device = source.schema, torch.device(device)
@@ -91,54 +90,42 @@ class Splits:
         table, self.n = source.table, len(source.table)
         bounds = [int(TRAIN * self.n), int((TRAIN + VALIDATION) * self.n + 1e-9)]
         self.parts = [np.split(np.random.default_rng(s).permutation(self.n), bounds) for s in self.seeds]
-        hivae = config.model.name == "hivae"
-        self.preprocessings = [
-            Preprocessing.fit(
-                table.rows(parts[0]), source.schema, seed=s, positive="log1p" if hivae else config.data.positive
-            )
-            for s, parts in zip(self.seeds, self.parts, strict=True)
-        ]
-        known = np.where(table.observed, table.values, np.nan)
-        limits = np.stack([np.fmin.reduce(known), np.fmax.reduce(known)])
-        self.limits = torch.tensor(np.nan_to_num(limits))  # 0 for a column without a value
-        self.truth = torch.tensor(known, device=device)
-        batches = [p.encode(table) for p in self.preprocessings]
-        likelihood = self._likelihood(self.preprocessings[:1])
-        encoded = [
-            Rows.encode(
-                batch,
-                likelihood,
-                encoding="hivae" if hivae else config.data.encoding,
-                see_mask=config.training.see_mask,
-            )
-            for batch in batches
-        ]
-        self.rows = Rows.join(encoded).to(device)
-        pairs = zip(batches, self.preprocessings, strict=True)
-        self.base = torch.cat([likelihood.base(b.values, p) for b, p in pairs]).to(device)
-
-    def _likelihood(self, preprocessings: Sequence[Preprocessing]) -> TableLikelihood:
-        limits = self.limits if self._model.within_range else None
-        return TableLikelihood(self.schema, preprocessings, limits=limits, parameters=self._model.parameters)
+        self.preparation = Preparation.fit(
+            FAMILIES[config.model.name],
+            table,
+            source.schema,
+            [parts[0] for parts in self.parts],
+            self.seeds,
+            positive=config.data.positive,
+            encoding=config.data.encoding,
+            within_limits=config.model.within_range,
+            parameters=config.model.parameters,
+            see_mask=config.training.see_mask,
+        )
+        self.limits = self.preparation.limits
+        self.truth = torch.tensor(np.where(table.observed, table.values, np.nan), device=device)
+        batches = [self.preparation.encode(table, split) for split in range(len(self.seeds))]
+        self.rows = Rows.join([self.preparation.rows(batch) for batch in batches]).to(device)
+        self.base = torch.cat([self.preparation.base(b, split) for split, b in enumerate(batches)]).to(device)
 
     def index(self, part: int, replica_seeds: Sequence[int]) -> Tensor:
         """Rows of a part of the split (0 train, 1 validation, 2 test) for every replica."""
         rows = [self.seeds.index(s) * self.n + self.parts[self.seeds.index(s)][part] for s in replica_seeds]
         return torch.tensor(np.stack(rows), device=self.device)
 
-    def network(self, replica_seeds: Sequence[int]) -> VAE | HIVAE:
+    def network(self, replica_seeds: Sequence[int]) -> Family:
         """Untrained replicas, each with the units of its split."""
-        likelihood = self._likelihood([self.preprocessings[self.seeds.index(s)] for s in replica_seeds])
-        if self._model.name == "hivae":
-            return HIVAE(self.rows.n_inputs, likelihood, seeds=replica_seeds).to(self.device)
+        family, splits = self.preparation.family, [self.seeds.index(s) for s in replica_seeds]
         n_latent = max(1, int(self._model.latent_share * len(self.schema) + 0.5))
-        network = VAE(
-            self.rows.n_inputs, likelihood, seeds=replica_seeds, n_latent=n_latent, n_hidden=self._model.n_hidden
-        ).to(self.device)
-        if self._model.from_marginals and network.head.bias is not None:
+        sizes = {
+            "n_latent": n_latent if family.latent_follows_columns else None,
+            "n_hidden": self._model.n_hidden,
+        }
+        network = self.preparation.network(self.rows.n_inputs, replica_seeds, splits, **sizes).to(self.device)
+        if self._model.from_marginals:
             parts = [self.rows.split(self.rows.record[index]) for index in self.index(0, self.seeds)]
             starts = [network.likelihood.marginal(targets, mask) for _, targets, mask in parts]
-            network.head.bias.data = torch.stack([starts[self.seeds.index(s)] for s in replica_seeds])
+            network.start_from(torch.stack([starts[split] for split in splits]))
         return network
 
     def errors(self, guess: Tensor, part: int, replica_seeds: Sequence[int], scored: Tensor | None = None) -> Tensor:

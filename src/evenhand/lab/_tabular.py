@@ -15,8 +15,8 @@ from safetensors.torch import save
 from torch import Tensor
 
 from ..common import LatentMixture, Tick, read_checkpoint, write_checkpoint
-from ..tables.estimator import method_of
-from ..tables.families import HIVAE, VAE
+from ..impartial import method_of
+from ..tables.families import Family
 from ..tables.frames import completely_at_random
 from ..tables.inference import (
     encode,
@@ -140,7 +140,7 @@ class _Training:
             train,
             objective=objective.name,
             n_samples=objective.n_samples,
-            analytic_kl=objective.analytic_kl or isinstance(network, HIVAE),
+            analytic_kl=objective.analytic_kl or network.analytic_kl,
             batch_size=training.batch_size,
             dropout=training.dropout,
             hide=training.hide,
@@ -295,14 +295,14 @@ def _generate(
     return {"labels": list(shown), "runs": list(shown.values()), "seed": splits.seeds[0]}
 
 
-def generate_rows(splits: Splits, model: VAE | HIVAE, seed: int, n: int) -> np.ndarray[Any, Any]:
+def generate_rows(splits: Splits, model: Family, seed: int, n: int) -> np.ndarray[Any, Any]:
     """Rows of one replica, in the units of the data.
 
-    As in the paper, z comes from a mixture of 100 Gaussians that is fitted to the codes of training rows; HI-VAE has
-    a mixture of its own.
+    As in the paper, z comes from a mixture of 100 Gaussians that is fitted to the codes of training rows; HI-VAE's
+    prior is a mixture already.
     """
     generator = torch.Generator(splits.device).manual_seed(seed)
-    if isinstance(model, HIVAE):
+    if model.prior_is_mixture:
         return rows_from_prior(model, n, generator)
     train = splits.index(0, [seed])[0][:MIXTURE_ROWS]
     codes = encode(model, splits.rows, train, generator=generator)[0].cpu().numpy()

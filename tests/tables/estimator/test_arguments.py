@@ -178,14 +178,23 @@ def test_wrong_arguments_are_named(name, values):
 
 
 def test_arguments_that_do_not_go_together_are_named():
-    with pytest.raises(ValueError, match="objective should be 'elbo' with model='hivae'. Found 'iwae'"):
-        tiny(model="hivae", objective="iwae").fit(table())
+    with pytest.raises(
+        ValueError, match="objective should be one of 'elbo', 'iwae' with model='hivae'. Found 'dreg'"
+    ):
+        tiny(model="hivae", objective="dreg").fit(table())
     with pytest.raises(ValueError, match="kl_warm_up should be at most the 2 epochs"):
         tiny(kl_warm_up=3, max_epochs=2).fit(table())
     with pytest.raises(ValueError, match="overrides should name columns of the frame .* Found 'height'"):
         tiny(schema={"height": "real"}).fit(table())
     with pytest.raises(ValueError, match="cannot be used to seed"):
         tiny(random_state="luck").fit(table())
+
+
+def test_hivae_is_trained_with_the_importance_weighted_bound_too():
+    first, second = (
+        tiny(model="hivae", objective=name, n_samples=3, n_latent=None).fit(table()) for name in ("elbo", "iwae")
+    )
+    assert first.selection_[0]["error"] != second.selection_[0]["error"]
 
 
 def test_nothing_is_checked_or_changed_by_the_constructor():

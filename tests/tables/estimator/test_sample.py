@@ -76,7 +76,7 @@ def test_the_prior_is_another_source():
     prior, mixture = estimator.sample(500, latent="prior"), estimator.sample(500)
     assert not prior.equals(mixture)
     assert same(prior, estimator.sample(500, latent="prior"))
-    with pytest.raises(ValueError, match="latent should be 'mixture' or 'prior'. Found 'posterior'"):
+    with pytest.raises(ValueError, match="latent should be one of 'mixture', 'prior'. Found 'posterior'"):
         estimator.sample(latent="posterior")
 
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 import torch
 
-from evenhand.impartial import IMTLG, Sum
+from evenhand.impartial import AUTO_METHODS, IMTLG, PAPER_METHODS, Sum
 from evenhand.tables.estimator import Report
-from evenhand.tables.estimator._candidates import CANDIDATES, KL_WEIGHTS, PAPER, candidates
+from evenhand.tables.estimator._candidates import KL_WEIGHTS, candidates
 from evenhand.tables.estimator._held_out import HeldOut
 from evenhand.tables.stack import Stack
 
@@ -114,9 +114,9 @@ def test_the_report_tells_the_error_of_what_transform_gives():
 
 def test_auto_tries_all_candidates():
     tried = candidates("auto", "auto")
-    assert len(tried) == len(CANDIDATES) * len(KL_WEIGHTS)
-    assert len(PAPER) == 15
-    assert set(PAPER) < set(CANDIDATES)
+    assert len(tried) == len(AUTO_METHODS) * len(KL_WEIGHTS)
+    assert len(PAPER_METHODS) == 15
+    assert set(PAPER_METHODS) < set(AUTO_METHODS)
     estimator = tiny(method="auto", kl_weight="auto", max_epochs=2).fit(dependent(60))
     assert len(estimator.selection_) == len(tried)
     best = min(s["error"] for s in estimator.selection_ if s["method"] == "sum")

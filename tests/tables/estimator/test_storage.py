@@ -180,7 +180,7 @@ def test_a_failure_while_saving_leaves_the_old_file(file, monkeypatch):
         Path(path).write_bytes(b"half of")
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(storage, "save_file", full)
+    monkeypatch.setattr("safetensors.torch.save_file", full)
     with pytest.raises(OSError, match="No space left"):
         tiny().fit(table()).save(file)
     assert file.read_bytes() == before

@@ -212,9 +212,9 @@ def test_a_frozen_decoder_gives_the_same_and_gets_no_gradients():
     model, inputs, _, _ = fitted_model("vae", [3, 4])
     latent = model.infer(inputs, latent_noise(model).expand(2, -1, -1, -1))
     block = LinearBlock(Sum(), model.likelihood.heads.tolist())
-    for heads in (None, block):
+    for blocks in ((), (block,)):
         model.zero_grad()
-        plain, frozen = model.decode(latent, heads), model.decode(latent, heads, frozen=True)
+        plain, frozen = model.decode(latent, blocks), model.decode(latent, blocks, frozen=True)
         assert (plain == frozen).all()
         frozen.square().sum().backward(retain_graph=True)
         for name, p in model.named_parameters():
@@ -252,7 +252,7 @@ def test_hivaes_heads_see_what_they_should():
             column.kind == "categorical"
             and p == (model.likelihood.heads == model.likelihood.heads[p]).nonzero().min()
         )
-        second = column.kind in ("real", "positive") and p >= len(model.likelihood.positive)
+        second = column.kind in ("real", "positive") and p >= model.likelihood.n_normalised
         owners = (at_y.flatten() != 0).nonzero().flatten() // model.n_y
         if first_category or second:
             assert not len(owners)
@@ -267,7 +267,7 @@ def test_hivaes_natural_parameters_by_hand():
     heads = model.likelihood
     locations = torch.randn(1, 2, 3, len(model.owners))
     scales = 2 * torch.randn(1, 2, 3, len(model.scale_owners))
-    eta = model.natural((locations, scales))
+    eta = model.natural(torch.cat([locations, scales], -1))
     for inner, d in enumerate(heads.order):
         column = SCHEMA.columns[d]
         own = eta[..., heads.heads == inner]
@@ -291,7 +291,7 @@ def test_hivaes_natural_parameters_by_hand():
 def test_statistics_carried_back_are_the_likelihood_of_normalised_numbers(seed):
     model, _, targets, mask = fitted_model("hivae", [seed])
     model.train()
-    n = len(model.likelihood.positive)
+    n = model.likelihood.n_normalised
     targets, mask = targets.unsqueeze(0).clone(), mask.unsqueeze(0)
     targets[..., :n] = 2 + torch.linspace(0.5, 4, n) * targets[..., :n]  # a batch unlike the training data
     mean, deviation = model.statistics(targets, mask)
@@ -300,12 +300,12 @@ def test_statistics_carried_back_are_the_likelihood_of_normalised_numbers(seed):
         assert mean[0, 0, i].item() == pytest.approx(seen.mean().item())
         assert deviation[0, 0, i].item() == pytest.approx(seen.std(correction=0).item())
     parameters = model.decode(model.infer(torch.rand(1, 20, model.component.weight.shape[-1]), latent_noise(model)))
-    carried = model.log_prob(model.natural(parameters, (mean, deviation)), targets)
+    carried = model.log_prob(parameters, targets, (mean, deviation))
     plain = model.natural(parameters)
     variance = -0.5 / plain[..., n : 2 * n]
     normalised = td.Normal(plain[..., :n] * variance, variance.sqrt()).log_prob((targets[..., :n] - mean) / deviation)
     torch.testing.assert_close(carried[..., :n], normalised - deviation.log())
-    torch.testing.assert_close(carried[..., n:], model.log_prob(plain, targets)[..., n:])
+    torch.testing.assert_close(carried[..., n:], model.log_prob(parameters, targets)[..., n:])
 
 
 def test_statistics_belong_to_training():

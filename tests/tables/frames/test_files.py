@@ -5,6 +5,7 @@ import lzma
 import sys
 import zipfile
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evenhand.tables.frames import read_file, write_file
+from evenhand.common import ArgumentError
+from evenhand.tables.frames import file_format, read_file, write_file
 
 
 def read(tmp_path, text, name="table.csv"):
@@ -509,3 +511,12 @@ def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(ValueError, match="Add the name of a file"):
         write_file(FRAME, tmp_path / "d.csv")
+
+
+def test_an_ending_can_be_told_of_another_argument():
+    with pytest.raises(ArgumentError) as caught:
+        file_format(Path("t.xlsx"))
+    assert caught.value.advice == "Save the table as CSV first."
+    words = str(caught.value.about("--out").advised("Rename it."))
+    assert words.startswith("--out should end in .csv")
+    assert words.endswith("Found 't.xlsx'. Rename it.")

@@ -27,7 +27,7 @@ def gram_by_hand(model, rows, index):
         log_p, point = model.log_prob(raw, targets), y
     else:
         parameters = model.decode(Latent(z, found.log_q, found.log_prior, found.kl, found.s))
-        log_p, point = model.log_prob(model.natural(parameters), targets), z
+        log_p, point = model.log_prob(parameters, targets), z
     log_p = log_p * mask.unsqueeze(1)
     rows_of = []
     for d in range(model.likelihood.n):

@@ -235,7 +235,7 @@ def test_a_wild_log_rate_is_led_back():
         log_p, slope = group.log_prob(torch.tensor([eta]), torch.tensor([x]))
         assert log_p.isfinite().all()
         assert slope.item() * eta < 0
-    assert group.rates(torch.tensor([1e3])).isfinite().all()
+    assert group.expectation(torch.tensor([1e3])).isfinite().all()
 
 
 def test_a_mean_far_from_zero_does_not_cancel():
@@ -414,7 +414,7 @@ def test_draws_have_the_expectation_they_should():
     heads, _ = likelihood()
     eta = heads.constrain(raw_parameters(heads, 1, 1, size=0.5))
     # numbers of moderate spread, so that means of log-normals settle
-    n = len(heads.positive)
+    n = heads.n_normalised
     eta[..., : 2 * n] = natural(torch.linspace(-1, 1, n), torch.full((n,), 0.2))
     drawn = heads.sample(eta.expand(1, 40_000, -1))[0]
     expected = heads.expectation(eta)[0, 0]

@@ -7,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from evenhand.common import ArgumentError
 from evenhand.tables.schema import Column, Kind, Schema
 
 from ._frames import FRAMES, LIBRARIES
@@ -210,8 +211,11 @@ def test_broken_columns_may_not(case):
 
 
 def test_something_must_be_left():
-    with pytest.raises(ValueError, match="frame should have a column to model. Found 2, all of them ignored: a, b"):
+    with pytest.raises(
+        ArgumentError, match="frame should have a column to model. Found 2, all of them ignored: a, b."
+    ) as e:
         Schema.infer(pd.DataFrame({"a": [1, 1], "b": [None, None]}), unsupported="ignore")
+    assert e.value.advice == "Name the kind of one in overrides."
 
 
 def test_all_problems_come_at_once():

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenhand.common import ArgumentError
 from evenhand.tables.schema import Column, Kind, Schema
 
 SCHEMA = Schema(
@@ -142,7 +143,7 @@ def test_update_tells_that_it_was_by_hand():
     ("changes", "message"),
     [
         ({"sex": "real"}, "column 'sex' cannot be real: it holds text such as 'f'"),
-        ({"age": "categorical"}, "'age' cannot become categorical without its categories. Give"),
+        ({"age": "categorical"}, "column 'age' should have categories to become categorical. Found none. Give"),
         ({"grade": "binary"}, "should be two, because its kind is binary. Found 3"),
         ({"size": "real"}, "changes should name columns of the schema .*Found 'size'"),
         ({"age": {"type": "real"}}, "the change of 'age' should have the keys kind, .*Found 'type'"),
@@ -161,3 +162,20 @@ def test_explain_has_a_line_per_column():
     assert lines[1] == "age     count     Whole numbers."
     assert lines[-1] == "id      ignored   Is constant."
     assert len(lines) == 8
+
+
+def test_advice_is_a_field_of_its_own():
+    with pytest.raises(ArgumentError) as caught:
+        SCHEMA.update({"age": "categorical"})
+    assert caught.value.advice == (
+        'Give {"kind": "categorical", "categories": (...)}, or infer the schema with overrides.'
+    )
+    assert str(caught.value.advised("Begin with the table.")) == (
+        "column 'age' should have categories to become categorical. Found none. Begin with the table."
+    )
+
+
+def test_text_that_is_no_toml_can_be_told_of_a_file():
+    with pytest.raises(ArgumentError) as caught:
+        Schema.from_toml("[columns.a\n")
+    assert str(caught.value.about("--schema")).startswith("--schema should be a schema in TOML. Found a mistake: ")

@@ -1,6 +1,7 @@
 """A training that was stopped goes on with exactly the same numbers."""
 
 import io
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -179,12 +180,14 @@ def test_memory_that_a_captured_step_reads_stays_in_place():
     read = [*training.model.parameters(), *training.model.buffers(), *training.noise._chunk.values()]
     read += [training.noise._cursors, training.steps, training.lr, training.loss]
     addresses = [tensor.data_ptr() for tensor in read]
-    training._graph, training._eager_steps = "a graph", 3
+    forgotten = []
+    training._captured = SimpleNamespace(forget=lambda: forgotten.append(True))
     training.load_state_dict(state)
     assert [tensor.data_ptr() for tensor in read] == addresses
     assert training.optimizer.param_groups[0]["lr"] is training.lr
-    assert training._graph is None  # the rest has moved
-    assert training._eager_steps == 0
+    assert forgotten  # the rest has moved
+    training.keep([0])
+    assert len(forgotten) == 2
 
 
 def test_drawn_numbers_are_not_saved():

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...tables.kinds import LARGEST, SMALLEST
+from ...tables.kinds import LOG_RATES
 from ._likelihood import Likelihood, full_precision, smallest_wrong, sum_items
 
 
@@ -44,7 +44,7 @@ class Poisson(Likelihood):
 
     def mean(self, parameters: Tensor) -> Tensor:
         """The rates."""
-        return full_precision(parameters).clamp(SMALLEST, LARGEST).exp()
+        return full_precision(parameters).clamp(*LOG_RATES).exp()
 
     def guess(self, parameters: Tensor) -> Tensor:
         """The most probable counts: the rates, rounded down."""
@@ -71,7 +71,7 @@ class _Bounded(torch.autograd.Function):
 
     @staticmethod
     def forward(log_rate: Tensor) -> Tensor:
-        return log_rate.clamp(SMALLEST, LARGEST)
+        return log_rate.clamp(*LOG_RATES)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from ...tables.frames import RawTable, build, forms_of, read
-from ...tables.kinds import Bernoulli, Gaussian, Poisson, Preprocessing, TableLikelihood, encoder_inputs
+from ...tables.kinds import Density, Preprocessing, TableLikelihood, encoder_inputs
 from ...tables.schema import Schema
 from ._likelihood import Likelihood, Shape, full_precision, smallest_wrong
 
@@ -130,51 +129,27 @@ class Table(Likelihood):
         """Log-densities of the observed cells of every row, ``[..., B]``, in the units of `read`."""
         parameters, x = self._aligned(parameters, x)
         values, mask = _split(x.to(parameters.dtype))
-        log_p = self.likelihood.log_prob(parameters, self.likelihood.targets(values)) - self._log_factorials(values)
+        log_p = self.likelihood.log_prob(parameters, self.likelihood.targets(values))
+        log_p = log_p - self.likelihood.left_out(values)
         return torch.where(mask[:, self.likelihood.order], log_p, 0.0).sum(-1)
-
-    def _log_factorials(self, values: Tensor) -> Tensor:
-        """What the likelihood of counts lacks, ``[B, D]`` in inner order."""
-        inner, n = self.likelihood, self.likelihood.n_numbers
-        gaussians = sum(group.n for group in inner.groups if isinstance(group, Gaussian))
-        counts = torch.lgamma(values[:, inner.order[gaussians:n]] + 1)
-        return F.pad(counts, (gaussians, inner.n - n))
 
     def mean(self, parameters: Tensor) -> Tensor:
         """Expected numbers and the probabilities of categories (of the second one if there are two), side by side.
 
         The columns stand in the order of the schema.
         """
-        parts: list[Tensor] = []
-        for group, eta in self._groups(parameters):
-            if isinstance(group, Gaussian):
-                parts += group.moments(eta)[0].split(1, -1)
-            elif isinstance(group, Poisson):
-                parts += group.rates(eta).split(1, -1)
-            elif isinstance(group, Bernoulli):
-                parts += torch.sigmoid(eta).split(1, -1)
-            else:
-                parts += group.log_probabilities(eta).exp().unbind(-2)
-        return torch.cat([parts[i] for i in self.likelihood.inverse.tolist()], -1)
+        columns: list[Tensor] = []
+        for density, eta in self._densities(parameters):
+            columns += density.expectation(eta).split(density.n_targets // density.n, -1)
+        return torch.cat([columns[i] for i in self.likelihood.inverse.tolist()], -1)
 
     def guess(self, parameters: Tensor) -> Tensor:
         """The most probable value of every cell, ``[..., B, D]``; the median of positive numbers."""
-        parts = []
-        for group, eta in self._groups(parameters):
-            if isinstance(group, Gaussian):
-                parts.append(group.moments(eta)[0])
-            elif isinstance(group, Poisson):
-                parts.append(group.rates(eta).floor())
-            elif isinstance(group, Bernoulli):
-                parts.append((eta >= 0).to(eta.dtype))
-            else:
-                parts.append(group.log_probabilities(eta).argmax(-1).to(eta.dtype))
-        return self._in_order(torch.cat(parts, -1))
+        return self._in_order([density.guess(eta) for density, eta in self._densities(parameters)])
 
     def sample(self, parameters: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """One draw of every cell, ``[..., B, D]``."""
-        parts = [group.sample(eta, generator) for group, eta in self._groups(parameters)]
-        return self._in_order(torch.cat(parts, -1))
+        return self._in_order([density.sample(eta, generator) for density, eta in self._densities(parameters)])
 
     def dimension(self, shape: Shape) -> int:
         """The number of columns."""
@@ -191,7 +166,7 @@ class Table(Likelihood):
         for d, column in enumerate(self.schema):
             seen = x[~x[:, d].isnan(), d]
             high = column.size - 1 if column.kind.nominal else torch.inf
-            wrong = None if column.kind in ("real", "positive") else smallest_wrong(seen, 0, high, whole=True)
+            wrong = smallest_wrong(seen, 0, high, whole=True) if column.kind.whole else None
             if wrong is not None:
                 wanted = f"0 to {high}" if column.kind.nominal else "0 on"
                 raise ValueError(
@@ -203,14 +178,13 @@ class Table(Likelihood):
         if tuple(shape) != self.shape:
             raise ValueError(f"shape should be {list(self.shape)}, one number for every column. Found {list(shape)}.")
 
-    def _groups(self, parameters: Tensor) -> list[tuple[Any, Tensor]]:
-        """The columns of every kind with their natural parameters."""
-        eta = self.likelihood.constrain(full_precision(parameters))
-        return list(zip(self.likelihood.groups, self.likelihood._split(eta), strict=True))
+    def _densities(self, parameters: Tensor) -> Iterable[tuple[Density, Tensor]]:
+        """Every density of columns with its natural parameters."""
+        return self.likelihood.by_density(self.likelihood.constrain(full_precision(parameters)))
 
-    def _in_order(self, values: Tensor) -> Tensor:
+    def _in_order(self, parts: list[Tensor]) -> Tensor:
         """Columns from inner order to that of the schema, numbers within the range of the first frame."""
-        n = self.likelihood.n_numbers
+        values, n = torch.cat(parts, -1), self.likelihood.n_numbers
         numbers, rest = values.split([n, values.shape[-1] - n], -1)
         numbers = numbers.clamp(self.low.to(values.dtype), self.high.to(values.dtype))
         return torch.cat([numbers, rest], -1)[..., self.likelihood.inverse]

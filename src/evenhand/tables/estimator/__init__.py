@@ -1,7 +1,6 @@
 """The scikit-learn face: a DataFrame with holes in, imputations, synthetic rows and a report out."""
 
-from ._candidates import PAPER, method_of
 from ._report import HARDLY, Report
 from ._tabular_vae import TabularVAE
 
-__all__ = ["HARDLY", "PAPER", "Report", "TabularVAE", "method_of"]
+__all__ = ["HARDLY", "Report", "TabularVAE"]

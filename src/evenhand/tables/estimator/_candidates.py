@@ -1,62 +1,19 @@
-"""Methods by name, and those that `method="auto"` tries."""
+"""What an estimator tries: pairs of a method and a KL weight."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...impartial import IMTLG, MGDA, AlignedMTL, CAGrad, GradDrop, GradNorm, Method, NashMTL, PCGrad, Sum, UPGrad
+from ...impartial import AUTO_METHODS, Method, method_of
 
 NUMBER = int | float | np.integer | np.floating
 """What counts as a number where users give one."""
 
-# The one dictionary from names to methods: estimators are where strings end.
-_SINGLE: dict[str, Callable[[], Method]] = {
-    "sum": Sum,
-    "gradnorm": GradNorm,
-    "gradnorm-1": lambda: GradNorm(1.0),
-    "mgda": MGDA,
-    "imtlg": IMTLG,
-    "cagrad": CAGrad,
-    "nash": NashMTL,
-    "aligned": AlignedMTL,
-    "upgrad": UPGrad,
-    "graddrop": GradDrop,
-    "pcgrad": PCGrad,
-}
-
-_SCALES = ("gradnorm", "gradnorm-1", "mgda", "imtlg")
-PAPER = (
-    "sum",
-    "graddrop",
-    "pcgrad",
-    *(name for scale in _SCALES for name in (scale, f"{scale}>>graddrop", f"{scale}>>pcgrad")),
-)
-"""The 15 choices that the paper cross-validates."""
-
-CANDIDATES = (*PAPER, "cagrad", "nash", "aligned", "upgrad")
-"""What `method="auto"` tries."""
-
 KL_WEIGHTS = (1.0, 0.3, 0.1)
 """The KL weights that `kl_weight="auto"` tries."""
-
-
-def method_of(name: str | Method) -> Method:
-    """A method from its name, such as "imtlg" or "gradnorm>>pcgrad"."""
-    if isinstance(name, Method):
-        return name
-    steps = [part.strip() for part in name.split(">>")] if isinstance(name, str) else []
-    if not steps or any(step not in _SINGLE for step in steps):
-        raise ValueError(
-            f"method should be 'auto', a method of evenhand.impartial, one of {', '.join(_SINGLE)}, or a chain such "
-            f"as 'imtlg>>pcgrad'. Found {name!r}."
-        )
-    method: Method = _SINGLE[steps[0]]()
-    for step in steps[1:]:
-        method = method >> _SINGLE[step]()
-    return method
 
 
 def candidates(
@@ -64,7 +21,7 @@ def candidates(
 ) -> list[tuple[str, Method, float]]:
     """All pairs to try, as (name, method, KL weight)."""
     if isinstance(method, str) and method == "auto":
-        methods: Sequence[str | Method] = CANDIDATES
+        methods: Sequence[str | Method] = AUTO_METHODS
     else:
         methods = list(method) if isinstance(method, list | tuple) else [method]  # type: ignore[list-item]
     if not methods:

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..families import HIVAE, VAE
+from ..families import Family
 from ..frames import RawTable, completely_at_random
 from ..inference import column_errors, expectations
 from ..schema import Schema
@@ -57,7 +57,7 @@ class HeldOut:
         ranges = np.where(limits[1] > limits[0], limits[1] - limits[0], 1.0)
         self._ranges = torch.tensor(ranges, device=device)
 
-    def guess(self, model: VAE | HIVAE, rows: Rows, **options: Any) -> Tensor:
+    def guess(self, model: Family, rows: Rows, **options: Any) -> Tensor:
         """What models make of the views, ``[R, n, D]``; of fewer views if there are many models."""
         n = max(LEAST, WORK // len(next(model.parameters())))
         visible = None if self._alone else ~self._hidden[:n, model.likelihood.order]
@@ -72,7 +72,7 @@ class HeldOut:
         unknown = ~(hidden & torch.isfinite(truth)).any(0)
         return torch.where(unknown, 0.0, errors)
 
-    def score(self, model: VAE | HIVAE, rows: Rows) -> Tensor:
+    def score(self, model: Family, rows: Rows) -> Tensor:
         """The mean error of every replica; infinite where it is not a number."""
         return self.errors(self.guess(model, rows)).nan_to_num(nan=torch.inf).mean(-1)
 

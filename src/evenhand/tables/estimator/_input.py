@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
@@ -45,6 +46,17 @@ def remember_columns(estimator: Any, X: Any, *, reset: bool) -> None:
         estimator.n_features_in_ = X.shape[1]
 
 
+def names_out(estimator: Any, input_features: Any) -> NDArray[np.object_]:
+    """Names of columns that come out as they went in, by scikit-learn's rules."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if input_features is not None:
+        given = np.asarray(input_features, dtype=object)
+        if len(given) != estimator.n_features_in_ or (names is not None and list(given) != list(names)):
+            raise ValueError("input_features is not equal to feature_names_in_")
+        return given
+    return np.asarray([f"x{i}" for i in range(estimator.n_features_in_)] if names is None else names, dtype=object)
+
+
 def as_wanted(estimator: Any, frame: Any) -> Any:
     """In the library that `set_output` asks for: scikit-learn would send columns of all types through one array."""
     wanted = _get_output_config("transform", estimator)["dense"]
@@ -54,7 +66,30 @@ def as_wanted(estimator: Any, frame: Any) -> Any:
     return columns.to_pandas() if wanted == "pandas" else columns.to_polars()
 
 
-def read_given(wanted: Any, column: Column, n: int) -> RawTable:
+def check_table(table: RawTable, schema: Schema) -> None:
+    """Refuse a table with nothing to learn from."""
+    if not len(schema):
+        raise ValueError(f"X should have a column to learn from. All are ignored: {dict(schema.ignored)}.")
+    empty = [c.name for d, c in enumerate(schema) if not table.observed[:, d].any()]
+    if empty:
+        raise ValueError(f"X should have values in all columns of the schema. Found none in {', '.join(empty)}.")
+
+
+def table_of(given: Mapping[str, Any], schema: Schema, n: int) -> RawTable:
+    """Rows with the given cells only; cells of sequences that are missing are not given."""
+    given = {str(name): wanted for name, wanted in given.items()}
+    unknown = [name for name in given if name not in schema.names]
+    if unknown:
+        raise ValueError(f"given should name columns of the table. Found {', '.join(map(repr, unknown))}.")
+    values, observed = np.zeros((n, len(schema))), np.zeros((n, len(schema)), bool)
+    for d, column in enumerate(schema):
+        if column.name in given:
+            table = _given_column(given[column.name], column, n)
+            values[:, d], observed[:, d] = table.values[:, 0], table.observed[:, 0]
+    return RawTable(values, observed)
+
+
+def _given_column(wanted: Any, column: Column, n: int) -> RawTable:
     """One value, or n of them, as a table of one column."""
     cells = [wanted] * n if np.ndim(wanted) == 0 else list(wanted)
     if len(cells) != n:

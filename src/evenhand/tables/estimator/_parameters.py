@@ -3,57 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from ...common import check_choice, check_integer, is_number
+from ..families import FAMILIES
+from ..objectives import OBJECTIVES
 from ..schema import Schema
-from ._candidates import NUMBER, candidates
+from ..stack import check_objective
+from ._candidates import candidates
 
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
 
+CHOICES = {
+    "model": tuple(FAMILIES),
+    "objective": OBJECTIVES,
+    "unsupported": ("error", "ignore"),
+    "aggregate": ("mean", "median"),
+}
+POSITIVE = ("n_hidden", "n_layers", "n_samples", "batch_size", "patience", "n_draws")
+
 
 def check_parameters(estimator: TabularVAE) -> None:
     """Refuse arguments of the constructor that mean nothing, by name."""
-    choices = {
-        "model": ("vae", "hivae"),
-        "objective": ("elbo", "iwae", "dreg"),
-        "unsupported": ("error", "ignore"),
-        "aggregate": ("mean", "median"),
-    }
-    for name, allowed in choices.items():
-        if getattr(estimator, name) not in allowed:
-            raise ValueError(f"{name} should be one of {', '.join(allowed)}. Found {getattr(estimator, name)!r}.")
-    if estimator.model == "hivae" and estimator.objective != "elbo":
-        raise ValueError(f"objective should be 'elbo' with model='hivae'. Found {estimator.objective!r}.")
-    least = {"n_hidden": 1, "n_layers": 1, "n_samples": 1, "batch_size": 1, "patience": 1, "n_draws": 1}
-    for name, smallest in {**least, "kl_warm_up": 0}.items():
-        value = getattr(estimator, name)
-        if not _is_integer(value) or value < smallest:
-            raise ValueError(f"{name} should be an integer >= {smallest}. Found {value!r}.")
+    arguments: dict[str, Any] = estimator.get_params(deep=False)
+    for name, allowed in CHOICES.items():
+        check_choice(name, arguments[name], allowed)
+    check_objective(FAMILIES[estimator.model], estimator.objective)
+    for name in POSITIVE:
+        check_integer(name, arguments[name])
+    check_integer("kl_warm_up", estimator.kl_warm_up, 0)
     for name in ("n_latent", "max_epochs"):
-        value = getattr(estimator, name)
-        if value is not None and (not _is_integer(value) or value < 1):
-            raise ValueError(f"{name} should be an integer >= 1 or None. Found {value!r}.")
+        check_integer(name, arguments[name], optional=True)
     for name in ("lr", "validation_fraction"):
-        value = getattr(estimator, name)
-        if not (isinstance(value, NUMBER) and 0 < value < 1):
+        value = arguments[name]
+        if not (is_number(value) and 0 < value < 1):
             raise ValueError(f"{name} should be a number between 0 and 1. Found {value!r}.")
-    if estimator.hide != "auto" and not (isinstance(estimator.hide, NUMBER) and 0 <= estimator.hide <= 0.5):
+    if estimator.hide != "auto" and not (is_number(estimator.hide) and 0 <= estimator.hide <= 0.5):
         raise ValueError(f"hide should be 'auto' or a number between 0 and 0.5. Found {estimator.hide!r}.")
     for name in ("resample", "verbose"):
-        if getattr(estimator, name) not in (True, False, "auto"):
-            raise ValueError(f"{name} should be True, False or 'auto'. Found {getattr(estimator, name)!r}.")
+        if arguments[name] not in (True, False, "auto"):
+            raise ValueError(f"{name} should be True, False or 'auto'. Found {arguments[name]!r}.")
     if not isinstance(estimator.schema, Schema | Mapping | None):
         raise ValueError(f"schema should be a Schema, a mapping or None. Found {estimator.schema!r}.")
     candidates(estimator.method, estimator.kl_weight)
-
-
-def check_number(name: str, value: Any) -> None:
-    """Refuse what is not an integer from 1 on."""
-    if not _is_integer(value) or value < 1:
-        raise ValueError(f"{name} should be an integer >= 1. Found {value!r}.")
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from ...common import log_normal
-from ..kinds import TableLikelihood, natural, ordinal_logits
-from ..schema import Kind
+from ..kinds import TableLikelihood
+from ._family import Family, Heads, Statistics
 from ._latent import Latent
 from ._layers import StackedLinear
-from ._vae import Heads
 
 STD = 0.05  # of the initial weights
 WIDEST = 15.0  # of the posterior's log-variance, either way
-SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-3, 1e20
 
 
-class HIVAE(nn.Module):
+class HIVAE(Family):
     r"""R HI-VAEs of Nazabal, Olmos, Ghahramani and Valera (Pattern Recognition, 2020), side by side.
 
     .. math:: s \sim \mathrm{Cat}(1/S), \quad z | s \sim N(\mu_0(s), I), \quad y = W z + b = (y_1, \dots, y_D), \quad
@@ -45,6 +44,14 @@ class HIVAE(nn.Module):
         n_components: Size of s.
         n_y: Size of every y_d.
     """
+
+    name = "hivae"
+    objectives = ("elbo", "iwae")  # its component s cannot be reparametrised twice, as DReG would need it
+    encoding = "hivae"
+    positive = "log1p"
+    analytic_kl = True
+    latent_follows_columns = False
+    prior_is_mixture = True
 
     temperature: Tensor
 
@@ -82,34 +89,39 @@ class HIVAE(nn.Module):
 
     def _outputs(self) -> None:
         """Which column every output of the heads belongs to: locations first, then what sees s alone."""
-        columns = list(self.likelihood.schema)
-        self.owners: list[int] = []
-        self.scale_owners: list[int] = []
-        for inner, d in enumerate(self.likelihood.order):
-            kind, size = columns[d].kind, columns[d].size
-            self.owners += [inner] * (size - 1 if kind == Kind.CATEGORICAL else 1)
-            if kind in (Kind.REAL, Kind.POSITIVE):
-                self.scale_owners.append(inner)
-            elif kind == Kind.ORDINAL:
-                self.scale_owners += [inner] * (size - 1)
+        columns = list(enumerate(self.likelihood.columns))
+        self.owners = [inner for inner, column in columns for _ in range(column.n_locations)]
+        self.scale_owners = [inner for inner, column in columns for _ in range(column.n_scales)]
+
+    @classmethod
+    def build(
+        cls,
+        n_inputs: int,
+        likelihood: TableLikelihood,
+        seeds: Sequence[int],
+        *,
+        n_latent: int | None = None,
+        n_hidden: int | None = None,
+        n_layers: int | None = None,
+    ) -> HIVAE:
+        """10 latent variables unless told otherwise; there are no hidden layers."""
+        return cls(n_inputs, likelihood, seeds=seeds, n_latent=n_latent or 10)
+
+    def architecture(self) -> dict[str, Any]:
+        """Sizes."""
+        n_inputs = self.component.weight.shape[-1]
+        sizes = {"n_latent": self.n_latent, "n_components": self.n_components, "n_y": self.n_y}
+        return {"n_inputs": n_inputs, **sizes}
 
     @property
-    def z_heads(self) -> list[int]:
-        """For every column of the block at z, the head it belongs to."""
-        return [d for d in range(self.likelihood.n) for _ in range(self.n_y)]
+    def block_heads(self) -> list[list[int]]:
+        """The heads meet at z, through their parts of y, and at s."""
+        at_z = [d for d in range(self.likelihood.n) for _ in range(self.n_y)]
+        return [at_z, self.owners + self.scale_owners]
 
-    @property
-    def s_heads(self) -> list[int]:
-        """For every column of the block at s, the head it belongs to."""
-        return self.owners + self.scale_owners
-
-    def infer(self, inputs: Tensor, noise: Tensor) -> Latent:
-        """Samples of z and s and their densities.
-
-        Args:
-            inputs: ``[R, B, I]``.
-            noise: Standard normal numbers ``[R, K, B, L + S]``.
-        """
+    def infer(self, inputs: Tensor, noise: Tensor, *, fixed_density: bool = False) -> Latent:
+        """Samples of z and s and their densities, from noise ``[R, K, B, L + S]``."""
+        assert not fixed_density, "densities of s have no constant parameters"
         log_pi = self._log_pi(inputs)
         for_z, for_s = noise.split([self.n_latent, self.n_components], -1)
         uniform = torch.special.ndtr(for_s).clamp(1e-6, 1 - 1e-6)
@@ -126,60 +138,36 @@ class HIVAE(nn.Module):
         s = F.one_hot(log_pi.argmax(-1), self.n_components).to(log_pi.dtype).unsqueeze(1)
         return self._latent(inputs, log_pi, s, s.new_zeros(*s.shape[:-1], self.n_latent))
 
-    def decode(self, latent: Latent, blocks: tuple[Heads, Heads] | None = None) -> tuple[Tensor, Tensor]:
-        """Locations, and what sees s alone: ``[R, K, B, ...]`` each.
+    def prior(self, n: int, generator: torch.Generator) -> Latent:
+        """s, then z given s."""
+        like = self.component.weight
+        number = torch.randint(self.n_components, (n,), generator=generator, device=like.device)
+        s = F.one_hot(number, self.n_components).to(like.dtype).view(1, 1, n, -1)
+        noise = torch.randn(1, 1, n, self.n_latent, generator=generator, dtype=like.dtype, device=like.device)
+        return Latent.of_samples(self.prior_mean(s[0]).unsqueeze(1) + noise, s)
 
-        Args:
-            latent: Samples of z and s.
-            blocks: The blocks at z and at s; ordinary linear layers if None.
-        """
+    def decode(self, latent: Latent, blocks: Sequence[Heads] = (), *, frozen: bool = False) -> Tensor:
+        """Locations, then what sees s alone, ``[R, K, B, ...]``; with the blocks at z and at s if there are any."""
         assert latent.s is not None
+        assert not frozen, "DReG, which needs a frozen decoder, is not for HI-VAE"
         z, s = latent.z.flatten(1, 2), latent.s.flatten(1, 2)
-        if blocks is None:
-            y, at_s = self.to_y(z), self.from_s(s)
-        else:
+        if blocks:
             y = blocks[0](z, self.to_y.weight, self.to_y.bias)
             at_s = blocks[1](s, self.from_s.weight)
+        else:
+            y, at_s = self.to_y(z), self.from_s(s)
         at_y = torch.bmm(y, (self.from_y.weight * self.own).mT)
-        locations, scales = at_s.split([len(self.owners), len(self.scale_owners)], -1)
-        shape = latent.z.shape[1:3]
-        return (at_y + locations).unflatten(1, shape), scales.unflatten(1, shape)
+        outputs = at_s + F.pad(at_y, (0, len(self.scale_owners)))
+        return outputs.unflatten(1, latent.z.shape[1:3])
 
-    def natural(self, parameters: tuple[Tensor, Tensor], statistics: tuple[Tensor, Tensor] | None = None) -> Tensor:
+    def natural(self, outputs: Tensor, statistics: Statistics | None = None) -> Tensor:
         """Natural parameters of the heads ``[R, K, B, P]``, carried back by the statistics of a batch if any."""
-        locations, scales = parameters
-        columns = list(self.likelihood.schema)
-        position, scale_position = 0, 0
-        means, raw_variances, rest = [], [], []
-        for d in self.likelihood.order:
-            kind, size = columns[d].kind, columns[d].size
-            width = size - 1 if kind == Kind.CATEGORICAL else 1
-            location = locations[..., position : position + width]
-            position += width
-            if kind in (Kind.REAL, Kind.POSITIVE):
-                means.append(location)
-                raw_variances.append(scales[..., scale_position : scale_position + 1])
-                scale_position += 1
-            elif kind == Kind.COUNT:
-                rest.append(F.softplus(location).clamp(min=1e-6).log())
-            elif kind == Kind.ORDINAL:
-                rest.append(ordinal_logits(location, scales[..., scale_position : scale_position + size - 1]))
-                scale_position += size - 1
-            elif kind == Kind.BINARY:
-                rest.append(location)
-            else:
-                rest.append(F.pad(location, (1, 0)))  # the first logit is zero
-        if means:
-            mean, variance = torch.cat(means, -1), self._variances(torch.cat(raw_variances, -1))
-            if statistics is not None:
-                centre, spread = (t.unsqueeze(1) for t in statistics)
-                mean, variance = centre + spread * mean, spread.square() * variance
-            rest.insert(0, natural(mean, variance))
-        return torch.cat(rest, -1)
+        locations, scales = outputs.split([len(self.owners), len(self.scale_owners)], -1)
+        return self.likelihood.natural(locations, scales, statistics)
 
-    def statistics(self, targets: Tensor, mask: Tensor) -> tuple[Tensor, Tensor] | None:
+    def statistics(self, targets: Tensor, mask: Tensor) -> Statistics | None:
         """Mean and deviation of the observed numbers of a batch, ``[R, 1, gaussians]``, while training."""
-        n = len(self.likelihood.positive)
+        n = self.likelihood.n_normalised
         if not self.training or n == 0:
             return None
         u, m = targets[..., :n], mask[..., :n]
@@ -188,16 +176,22 @@ class HIVAE(nn.Module):
         variance = ((u - mean).square() * m).sum(1, keepdim=True) / count
         return mean, variance.sqrt().clamp(min=1e-3)
 
-    def log_prob(self, parameters: Tensor, targets: Tensor) -> Tensor:
-        """Log-densities ``[R, K, B, D]`` at natural parameters, for targets ``[R, B, T]``."""
-        return self.likelihood.log_prob(parameters, targets.unsqueeze(1), natural=True)
+    def normalise_by_batch(self, inputs: Tensor, targets: Tensor, mask: Tensor) -> tuple[Tensor, Statistics | None]:
+        """The normalisation layer; the numbers are the first inputs."""
+        statistics = self.statistics(targets, mask)
+        if statistics is None:
+            return inputs, None
+        mean, deviation = statistics
+        numbers, rest = inputs.split([mean.shape[-1], inputs.shape[-1] - mean.shape[-1]], -1)
+        return torch.cat([(numbers - mean) / deviation, rest], -1), statistics
+
+    def start_step(self, steps: Tensor, steps_per_epoch: int) -> None:
+        """Let the temperature of s fall by the epoch."""
+        epoch = torch.floor(steps / steps_per_epoch)
+        self.temperature.copy_((1 - 0.01 * epoch).clamp(min=1e-3))
 
     def _log_pi(self, inputs: Tensor) -> Tensor:
         return torch.log_softmax(self.component(inputs), -1).clamp(min=-13.8)
-
-    def _variances(self, raw: Tensor) -> Tensor:
-        variance = F.softplus(raw).clamp(SMALLEST_VARIANCE, LARGEST_VARIANCE)
-        return torch.where(self.likelihood.positive, variance.clamp(max=1.0), variance)
 
     def _latent(self, inputs: Tensor, log_pi: Tensor, s: Tensor, noise: Tensor) -> Latent:
         k = s.shape[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -24,3 +24,13 @@ class Latent:
     log_prior: Tensor
     kl: Tensor
     s: Tensor | None = None
+
+    @classmethod
+    def of_samples(cls, z: Tensor, s: Tensor | None = None) -> Latent:
+        """Samples whose densities play no part."""
+        unknown = z.new_zeros(1)
+        return cls(z, unknown, unknown, unknown, s)
+
+    def detach(self) -> Latent:
+        """The same samples as constants; densities keep their gradients."""
+        return replace(self, z=self.z.detach(), s=None if self.s is None else self.s.detach())

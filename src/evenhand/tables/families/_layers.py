@@ -9,7 +9,19 @@ import torch
 from torch import Tensor, nn
 
 
-class StackedLinear(nn.Module):
+class Stacked(nn.Module):
+    """A layer whose parameters and buffers all have a leading axis of R replicas."""
+
+    def keep(self, index: Tensor) -> None:
+        """Cut it down to some replicas."""
+        for parameter in self.parameters(recurse=False):
+            parameter.data = parameter.data[index].contiguous()
+            parameter.grad = None
+        for name, buffer in list(self.named_buffers(recurse=False)):
+            setattr(self, name, buffer[index])
+
+
+class StackedLinear(Stacked):
     r"""R linear layers side by side, :math:`y_r = x_r W_r^\top + b_r`.
 
     Weights are drawn by Xavier's uniform rule, one replica after the other and each from the generator of its
@@ -61,7 +73,7 @@ class StackedLinear(nn.Module):
         return f"{n_in}, {n_out}, replicas={r}"
 
 
-class StackedBatchNorm(nn.Module):
+class StackedBatchNorm(Stacked):
     """R batch normalisations side by side, each over the rows of its own batch.
 
     In evaluation it uses running averages, as `torch.nn.BatchNorm1d` does.

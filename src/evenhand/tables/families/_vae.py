@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,16 +13,14 @@ from torch.nn import functional as F
 
 from ...common import log_normal
 from ..kinds import TableLikelihood
+from ._family import Family, Heads, Statistics
 from ._latent import Latent
 from ._layers import GAINS, StackedBatchNorm, StackedLinear
 
 SMALLEST_SCALE = 1e-6
 
-Heads = Callable[..., Tensor]
-"""What turns the shared features y, the heads' weights and biases into parameters: a `LinearBlock`, or nothing."""
 
-
-class VAE(nn.Module):
+class VAE(Family):
     r"""R variational autoencoders of the paper's form, side by side.
 
     Encoder: dropout, batch normalisation, three hidden layers (tanh), mean and scale of
@@ -36,6 +35,9 @@ class VAE(nn.Module):
         n_hidden: Size of the hidden layers.
         n_layers: Number of hidden layers, each way.
     """
+
+    name = "vae"
+    objectives = ("elbo", "iwae", "dreg")
 
     def __init__(
         self,
@@ -58,6 +60,38 @@ class VAE(nn.Module):
         self.head = StackedLinear(
             n_hidden, likelihood.n_parameters, draws, gain=GAINS["relu"], fan_out=likelihood.fan_out
         )
+
+    @classmethod
+    def build(
+        cls,
+        n_inputs: int,
+        likelihood: TableLikelihood,
+        seeds: Sequence[int],
+        *,
+        n_latent: int | None = None,
+        n_hidden: int | None = None,
+        n_layers: int | None = None,
+    ) -> VAE:
+        """As many latent variables as columns, and the paper's 3 layers of 50 units, unless told otherwise."""
+        latent = n_latent or max(2, likelihood.n)
+        return cls(
+            n_inputs, likelihood, seeds=seeds, n_latent=latent, n_hidden=n_hidden or 50, n_layers=n_layers or 3
+        )
+
+    def architecture(self) -> dict[str, Any]:
+        """Sizes."""
+        return {
+            "n_inputs": self.normalise.mean.shape[-1],
+            "n_latent": self.n_latent,
+            "n_hidden": self.posterior.weight.shape[-1],
+            "n_layers": len(self.encoder) // 2,  # every layer has an activation
+        }
+
+    @property
+    def block_heads(self) -> list[list[int]]:
+        """All heads meet at y."""
+        heads: list[int] = self.likelihood.heads.tolist()
+        return [heads]
 
     def encode(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and scale of q(z|x), ``[R, B, L]``, for inputs ``[R, B, I]``."""
@@ -84,14 +118,14 @@ class VAE(nn.Module):
         """The mode of q(z|x), with K = 1."""
         return self.infer(inputs, inputs.new_zeros(len(inputs), 1, inputs.shape[1], self.n_latent))
 
-    def decode(self, latent: Latent, heads: Heads | None = None, *, frozen: bool = False) -> Tensor:
-        """Unconstrained parameters of all heads, ``[R, K, B, P]``.
+    def prior(self, n: int, generator: torch.Generator) -> Latent:
+        """Standard normal."""
+        like = self.head.weight
+        z = torch.randn(1, 1, n, self.n_latent, generator=generator, dtype=like.dtype, device=like.device)
+        return Latent.of_samples(z)
 
-        Args:
-            latent: Samples of z.
-            heads: The block at y; ordinary linear heads if None.
-            frozen: Whether the decoder's parameters get no gradients.
-        """
+    def decode(self, latent: Latent, blocks: Sequence[Heads] = (), *, frozen: bool = False) -> Tensor:
+        """Unconstrained parameters of all heads, ``[R, K, B, P]``, with the block at y if there is one."""
         z = latent.z.flatten(1, 2)
         weight: Tensor = self.head.weight
         bias: Tensor | None = self.head.bias
@@ -101,19 +135,24 @@ class VAE(nn.Module):
             weight, bias = weight.detach(), None if bias is None else bias.detach()
         else:
             y = self.decoder(z)
-        if heads is None:
-            raw = torch.baddbmm(bias.unsqueeze(1), y, weight.mT)  # type: ignore[union-attr]
+        if blocks:
+            raw = blocks[0](y, weight, bias)
         else:
-            raw = heads(y, weight, bias)
+            raw = torch.baddbmm(bias.unsqueeze(1), y, weight.mT)  # type: ignore[union-attr]
         return raw.unflatten(1, latent.z.shape[1:3])
 
-    def log_prob(self, parameters: Tensor, targets: Tensor) -> Tensor:
-        """Log-densities ``[R, K, B, D]`` for targets ``[R, B, T]``."""
-        return self.likelihood.log_prob(parameters, targets.unsqueeze(1))
+    def natural(self, outputs: Tensor, statistics: Statistics | None = None) -> Tensor:
+        """Natural parameters of the heads."""
+        return self.likelihood.constrain(outputs)
 
-    def natural(self, parameters: Tensor) -> Tensor:
-        """Natural parameters of the heads from what `decode` gives."""
-        return self.likelihood.constrain(parameters)
+    def log_prob(self, outputs: Tensor, targets: Tensor, statistics: Statistics | None = None) -> Tensor:
+        """Log-densities at unconstrained parameters, with slopes written by hand."""
+        return self.likelihood.log_prob(outputs, targets.unsqueeze(1))
+
+    def start_from(self, marginals: Tensor) -> None:
+        """As biases of the heads: fewer steps are wasted than from zero, as in the paper."""
+        assert self.head.bias is not None
+        self.head.bias.data = marginals.to(self.head.bias.device).expand_as(self.head.bias).clone()
 
 
 def _layers(

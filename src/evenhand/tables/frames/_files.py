@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...common import whole_file
+from ...common import ArgumentError, whole_file
 from ..cells import LARGEST_WHOLE
 from ._delimited import read_delimited
 
@@ -96,7 +96,7 @@ def file_format(path: Path) -> tuple[str, str]:
     if form in DELIMITERS or (form in ("parquet", "feather") and not packing):
         return form, packing
     advice = "Save the table as CSV first" if form in ("xls", "xlsx", "ods") else "Rename it"
-    raise ValueError(f"path should end in {SUFFIXES}. Found {path.name!r}. {advice}.")
+    raise ArgumentError("path", f"end in {SUFFIXES}", repr(path.name), f"{advice}.")
 
 
 def _check_there(path: Path) -> None:

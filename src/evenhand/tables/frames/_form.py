@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cells import EPOCH, LARGEST_WHOLE, MICROSECONDS_PER_DAY, cells, is_missing
-from ..schema import Column, Kind
+from ..schema import Column
 
 Sort = Literal["integer", "float", "boolean", "date", "datetime", "duration", "other"]
 # Days that datetimes can hold, in Python and in nanoseconds.
@@ -71,7 +71,7 @@ def values_for(column: Column, numbers: NDArray[np.float64], form: Form) -> list
         return [bool(value >= 0.5) for value in numbers]
     if form.sort == "integer":
         return [int(value) for value in np.clip(np.rint(numbers), form.low, form.high)]
-    whole = form.whole or column.kind == Kind.COUNT
+    whole = form.whole or column.kind.whole
     return [float(value) for value in (np.rint(numbers) if whole else numbers)]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cells import Cells, cells, columns_of, n_rows
-from ..schema import Column, Kind, Schema, check_count
+from ..schema import Column, Schema, check_whole
 from ._raw import RawTable
 
 
@@ -59,8 +59,8 @@ def _read_column(data: Cells, column: Column, unseen: str) -> tuple[NDArray[np.f
     if (data.sort == "time") != (column.unit == "days"):
         expected = "dates or durations" if column.unit == "days" else "numbers"
         raise ValueError(f"should hold {expected}, as its unit in the schema says. Found a {data.sort}")
-    if column.kind == Kind.COUNT:
-        check_count(data.seen)
+    if column.kind.whole:
+        check_whole(data.seen)
     return data.values, data.observed
 
 

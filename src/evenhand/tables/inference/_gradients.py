@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from ...impartial import LinearBlock, Reading, Sum
-from ..families import HIVAE, VAE
+from ..families import Family, Latent
 from ..stack import Rows
 
 
-def head_gradients(model: VAE | HIVAE, rows: Rows, index: Tensor) -> Reading:
-    """The gradients of all columns where the heads meet (at y, or HI-VAE's z), for every replica.
+def head_gradients(model: Family, rows: Rows, index: Tensor) -> Reading:
+    """The gradients of all columns at the (first) place where the heads meet, for every replica.
 
     Nothing is changed: looking moves neither weights nor running averages.
 
@@ -34,13 +34,8 @@ def head_gradients(model: VAE | HIVAE, rows: Rows, index: Tensor) -> Reading:
     with torch.enable_grad():
         z = latent.z.detach().requires_grad_()
         s = None if latent.s is None else latent.s.detach().requires_grad_()
-        latent = type(latent)(z, latent.log_q, latent.log_prior, latent.kl, s)
-        if isinstance(model, HIVAE):
-            blocks = [LinearBlock(Sum(), heads).to(z.device) for heads in (model.z_heads, model.s_heads)]
-            log_p = model.log_prob(model.natural(model.decode(latent, (blocks[0], blocks[1]))), targets)
-        else:
-            blocks = [LinearBlock(Sum(), model.likelihood.heads.tolist()).to(z.device)]
-            log_p = model.log_prob(model.decode(latent, blocks[0]), targets)
+        blocks = [LinearBlock(Sum(), heads).to(z.device) for heads in model.block_heads]
+        log_p = model.log_prob(model.decode(Latent.of_samples(z, s), blocks), targets)
         torch.autograd.grad((log_p * mask.unsqueeze(1)).sum(), z)
     model.train(was_training)
     reading, order = blocks[0].last, model.likelihood.inverse

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from ..families import HIVAE, VAE, Latent
+from ..families import Family, Latent
 from ..stack import Rows
 from ._density import importance_weighted
 
@@ -15,7 +15,7 @@ BUDGET = 2**25  # numbers that a chunk of rows may take in memory
 
 
 @torch.no_grad()
-def reconstruct(model: VAE | HIVAE, rows: Rows, index: Tensor, visible: Tensor | None = None) -> Tensor:
+def reconstruct(model: Family, rows: Rows, index: Tensor, visible: Tensor | None = None) -> Tensor:
     """The paper's prediction: the mode of every likelihood at the mode of q(z|x), ``[R, n, D]`` in original units.
 
     Args:
@@ -34,7 +34,7 @@ def reconstruct(model: VAE | HIVAE, rows: Rows, index: Tensor, visible: Tensor |
 
 @torch.no_grad()
 def expectations(
-    model: VAE | HIVAE,
+    model: Family,
     rows: Rows,
     index: Tensor,
     visible: Tensor | None = None,
@@ -76,7 +76,7 @@ def expectations(
 
 @torch.no_grad()
 def draws(
-    model: VAE | HIVAE,
+    model: Family,
     rows: Rows,
     index: Tensor,
     visible: Tensor | None = None,
@@ -108,7 +108,7 @@ def draws(
 
 @torch.no_grad()
 def log_likelihood(
-    model: VAE | HIVAE,
+    model: Family,
     rows: Rows,
     index: Tensor,
     base: Tensor | None = None,
@@ -142,7 +142,7 @@ def log_likelihood(
 
 @torch.no_grad()
 def rates_and_bounds(
-    model: VAE | HIVAE, rows: Rows, index: Tensor, *, generator: torch.Generator | None = None
+    model: Family, rows: Rows, index: Tensor, *, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """KL(q || p) and the ELBO (one sample, but for `base`) of every row ``[R, n]``.
 
@@ -161,7 +161,7 @@ def rates_and_bounds(
 
 
 @torch.no_grad()
-def encode(model: VAE | HIVAE, rows: Rows, index: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+def encode(model: Family, rows: Rows, index: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
     """Means of q(z|x), ``[R, n, L]``, or samples of it if there is a generator."""
 
     def chunk(seen: Tensor, _: Tensor, __: Tensor) -> Tensor:
@@ -172,7 +172,7 @@ def encode(model: VAE | HIVAE, rows: Rows, index: Tensor, *, generator: torch.Ge
 
 
 def _by_chunks(
-    model: VAE | HIVAE,
+    model: Family,
     rows: Rows,
     index: Tensor,
     visible: Tensor | None,
@@ -205,12 +205,12 @@ def _chunks(
         yield seen, targets, known
 
 
-def _sample(model: VAE | HIVAE, seen: Tensor, n_samples: int, generator: torch.Generator | None) -> Latent:
+def _sample(model: Family, seen: Tensor, n_samples: int, generator: torch.Generator | None) -> Latent:
     return model.infer(seen, _for_all(_noise(model, n_samples, seen.device, generator, rows=seen.shape[1]), seen))
 
 
 def _noise(
-    model: VAE | HIVAE, n_samples: int, device: torch.device, generator: torch.Generator | None, rows: int = 1
+    model: Family, n_samples: int, device: torch.device, generator: torch.Generator | None, rows: int = 1
 ) -> Tensor:
     """Noise for every row, or one for all of them; always the same for all replicas: they are to be compared."""
     dtype = next(model.parameters()).dtype
@@ -230,14 +230,14 @@ def _weighted_median(values: Tensor, weights: Tensor) -> Tensor:
     return ordered.gather(1, place).squeeze(1)
 
 
-def _natural(model: VAE | HIVAE, latent: Latent) -> Tensor:
-    return model.natural(model.decode(latent))  # type: ignore[arg-type]
+def _natural(model: Family, latent: Latent) -> Tensor:
+    return model.natural(model.decode(latent))
 
 
-def _log_prob(model: VAE | HIVAE, eta: Tensor, targets: Tensor) -> Tensor:
+def _log_prob(model: Family, eta: Tensor, targets: Tensor) -> Tensor:
     return model.likelihood.log_prob(eta, targets.unsqueeze(1), natural=True)
 
 
-def _log_weights(model: VAE | HIVAE, latent: Latent, eta: Tensor, targets: Tensor, known: Tensor) -> Tensor:
+def _log_weights(model: Family, latent: Latent, eta: Tensor, targets: Tensor, known: Tensor) -> Tensor:
     log_p = (_log_prob(model, eta, targets) * known.unsqueeze(1)).sum(-1)
     return log_p + latent.log_prior - latent.log_q

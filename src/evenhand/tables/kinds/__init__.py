@@ -1,24 +1,26 @@
 """Kinds of columns: what a model sees of them, their densities, and the way back to units."""
 
 from ._batch import Batch
-from ._bernoulli import Bernoulli
 from ._categorical import Categorical
-from ._gaussian import Gaussian, natural
-from ._inputs import Encoding, encoder_inputs
+from ._count import LOG_RATES, Poisson
+from ._density import Density
+from ._gaussian import Gaussian, Parameters, natural
+from ._inputs import encoder_inputs
+from ._kind import Encoding, PositiveRule
 from ._likelihood import TableLikelihood
 from ._ordinal import ordinal_logits
-from ._poisson import LARGEST, SMALLEST, Poisson
 from ._preprocessing import Preprocessing
 
 __all__ = [
-    "LARGEST",
-    "SMALLEST",
+    "LOG_RATES",
     "Batch",
-    "Bernoulli",
     "Categorical",
+    "Density",
     "Encoding",
     "Gaussian",
+    "Parameters",
     "Poisson",
+    "PositiveRule",
     "Preprocessing",
     "TableLikelihood",
     "encoder_inputs",

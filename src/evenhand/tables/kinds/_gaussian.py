@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ._density import Density
+
 FLOOR = 1e-4  # of -eta_2: no standard deviation exceeds about 70 of the column's own
 Parameters = Literal["natural", "moments"]
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
-class Gaussian:
+class Gaussian(Density):
     r"""n normal columns, :math:`\log p = \eta_1 u + \eta_2 u^2 - A(\eta)` with :math:`\eta_2 < 0`.
 
     .. math:: \mu = -\frac{\eta_1}{2 \eta_2}, \quad \sigma^2 = -\frac{1}{2 \eta_2}, \qquad
@@ -30,11 +32,8 @@ class Gaussian:
     """
 
     def __init__(self, n: int, parameters: Parameters = "natural") -> None:
-        self.n = n
+        super().__init__([*range(n), *range(n)], n)
         self._moments = parameters == "moments"
-        self.n_parameters = 2 * n
-        self.n_targets = n
-        self.heads = [*range(n), *range(n)]
 
     def constrain(self, raw: Tensor) -> Tensor:
         """Natural parameters from unconstrained ones."""
@@ -71,6 +70,14 @@ class Gaussian:
         first, second = eta.chunk(2, -1)
         variance = -0.5 / second
         return first * variance, variance
+
+    def expectation(self, eta: Tensor) -> Tensor:
+        """Means of u."""
+        return self.moments(eta)[0]
+
+    def guess(self, eta: Tensor) -> Tensor:
+        """Means of u, which are its modes, and the medians of positive numbers."""
+        return self.moments(eta)[0]
 
     def sample(self, eta: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """One draw of every u."""

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from itertools import groupby, islice
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from ..schema import Column, Kind, Schema
-from ._bernoulli import Bernoulli
-from ._categorical import Categorical
-from ._gaussian import Gaussian, Parameters
-from ._poisson import Poisson
+from ..schema import Schema
+from ._catalogue import RANK, as_kind
+from ._density import Density
+from ._gaussian import Parameters
+from ._group import Group, How, Statistics
 from ._preprocessing import Preprocessing
-
-Group = Gaussian | Poisson | Bernoulli | Categorical
-# ordinal columns are categorical ones here, as in the paper; HI-VAE turns its thresholds into logits
-RANK = {Kind.REAL: 0, Kind.POSITIVE: 1, Kind.COUNT: 2, Kind.BINARY: 3, Kind.CATEGORICAL: 4, Kind.ORDINAL: 4}
 
 
 class TableLikelihood(nn.Module):
@@ -41,12 +36,6 @@ class TableLikelihood(nn.Module):
 
     heads: Tensor  # [P], the head (in inner order) that a parameter belongs to
     inverse: Tensor  # [D], inner position of every column of the schema
-    centre: Tensor  # [R, gaussians]: x = centre + scale u, or exp of it less offset
-    scale: Tensor
-    offset: Tensor
-    positive: Tensor
-    largest_zero: Tensor  # [gaussians]: up to here positive numbers are zeros, as in `Preprocessing.decode`
-    shift: Tensor  # [R, counts]
     limits: Tensor | None  # [2, numbers]
 
     def __init__(
@@ -61,46 +50,38 @@ class TableLikelihood(nn.Module):
         self.schema = schema
         columns = list(schema)
         self.order = sorted(range(len(columns)), key=lambda d: (RANK[columns[d].kind], columns[d].size))
+        self.columns = [as_kind(columns[d]) for d in self.order]
         self.names = [columns[d].name for d in self.order]
-        self.groups = _groups(
-            [columns[d].kind for d in self.order], [columns[d].size for d in self.order], parameters
-        )
+        self.n_numbers = sum(column.kind.numeric for column in columns)  # they come first
+        groups = self._grouped(preprocessings, parameters)
+        self.groups = cast("Sequence[Group]", nn.ModuleList(groups))  # modules, because units are on a device
+        self.densities = [group.density for group in groups]
+        self.n_normalised = sum(group.n for group in groups if group.normalised)  # by HI-VAE; they come first
         heads, start = [], 0
-        for group in self.groups:
-            heads += [start + h for h in group.heads]
-            start += group.n
+        for density in self.densities:
+            heads += [start + h for h in density.heads]
+            start += density.n
         self.n, self.n_parameters = start, len(heads)
-        self.n_targets = sum(group.n_targets for group in self.groups)
+        self.n_targets = sum(density.n_targets for density in self.densities)
         self.register_buffer("heads", torch.tensor(heads), persistent=False)
         self.register_buffer("inverse", torch.tensor(self.order).argsort(), persistent=False)
-        self._keep_units(preprocessings)
-        numbers = [d for d in self.order if columns[d].kind.numeric]
+        numbers = self.order[: self.n_numbers]
         self.register_buffer("limits", None if limits is None else limits.double()[:, numbers], persistent=False)
 
-    def _keep_units(self, preprocessings: Sequence[Preprocessing]) -> None:
-        kinds = [list(self.schema)[d].kind for d in self.order]
-        gaussians = [d for d, kind in zip(self.order, kinds, strict=True) if kind in (Kind.REAL, Kind.POSITIVE)]
-        counts = [d for d, kind in zip(self.order, kinds, strict=True) if kind == Kind.COUNT]
-        self.register_buffer("centre", torch.stack([p.centre[gaussians] for p in preprocessings]), persistent=False)
-        self.register_buffer("scale", torch.stack([p.scale[gaussians] for p in preprocessings]), persistent=False)
-        offset = torch.stack([p.offset[gaussians] for p in preprocessings])
-        self.register_buffer("offset", offset, persistent=False)
-        self.register_buffer("shift", torch.stack([p.shift[counts] for p in preprocessings]), persistent=False)
-        positive = torch.tensor([kind == Kind.POSITIVE for kind in kinds[: len(gaussians)]], dtype=torch.bool)
-        self.register_buffer("positive", positive, persistent=False)
-        zeros = [_largest_zero(list(self.schema)[d]) for d in gaussians]
-        self.register_buffer("largest_zero", torch.tensor(zeros, dtype=torch.float64), persistent=False)
+    def _grouped(self, preprocessings: Sequence[Preprocessing], parameters: Parameters) -> list[Group]:
+        """Columns of one density, and of one size, side by side."""
+        pairs = zip(self.columns, self.order, strict=True)
+        groups = []
+        for (group, _), members in groupby(pairs, key=lambda pair: (pair[0].group, pair[0].column.size)):
+            columns, places = zip(*members, strict=True)
+            units = torch.stack([p.units(places) for p in preprocessings], 1)
+            groups.append(group(columns, units, parameters))
+        return groups
 
     def keep(self, index: Tensor) -> None:
         """Keep some replicas only."""
-        if len(self.centre) > 1:
-            for name in ("centre", "scale", "offset", "shift"):
-                setattr(self, name, getattr(self, name)[index])
-
-    @property
-    def n_numbers(self) -> int:
-        """Number of real, positive and count columns; they come first."""
-        return sum(group.n for group in self.groups if isinstance(group, Gaussian | Poisson))
+        for group in self.groups:
+            group.keep(index)
 
     @property
     def fan_out(self) -> list[int]:
@@ -110,21 +91,16 @@ class TableLikelihood(nn.Module):
 
     def targets(self, values: Tensor) -> Tensor:
         """What the heads compare with, ``[N, targets]``, from preprocessed values ``[N, D]``."""
-        inner = values[:, self.order]
-        parts = []
-        for group, x in zip(self.groups, inner.split([g.n for g in self.groups], -1), strict=True):
-            if isinstance(group, Categorical):
-                x = F.one_hot(x.long(), group.size).flatten(-2).to(values.dtype)
-            parts.append(x)
-        return torch.cat(parts, -1)
+        return torch.cat([density.targets(x) for density, x in self._cells(values)], -1)
+
+    def left_out(self, values: Tensor) -> Tensor:
+        """What log-densities have too much in the units of the model, ``[N, D]`` in inner order."""
+        return torch.cat([density.left_out(x) for density, x in self._cells(values)], -1)
 
     def base(self, values: Tensor, preprocessing: Preprocessing) -> Tensor:
         """What log-densities lack to be those of the original units, ``[N, D]`` in inner order."""
-        base = preprocessing.log_volume(values)
-        for d, column in enumerate(self.schema):
-            if column.kind == Kind.COUNT:
-                base[:, d] -= torch.lgamma(values[:, d] + 1)
-        return base[:, self.order]
+        base = preprocessing.log_volume(values)[:, self.order]
+        return base - self.left_out(values)
 
     def marginal(self, targets: Tensor, mask: Tensor) -> Tensor:
         """Unconstrained parameters ``[P]`` of the columns' marginal distributions: where heads can start from.
@@ -136,15 +112,14 @@ class TableLikelihood(nn.Module):
         owners = [d for d, n in enumerate(self._targets_per_column()) for _ in range(n)]
         seen = mask[:, owners]
         mean = (targets * seen).sum(0) / seen.sum(0).clamp(min=1)
-        pieces = mean.split([g.n_targets for g in self.groups], -1)
-        return torch.cat([g.marginal(m) for g, m in zip(self.groups, pieces, strict=True)], -1)
+        return torch.cat([density.marginal(m) for density, m in self._by_target(mean)], -1)
 
     def _targets_per_column(self) -> list[int]:
-        return [g.n_targets // g.n for g in self.groups for _ in range(g.n)]
+        return [d.n_targets // d.n for d in self.densities for _ in range(d.n)]
 
     def constrain(self, raw: Tensor) -> Tensor:
         """Natural parameters from unconstrained ones, ``[..., P]``."""
-        return torch.cat([g.constrain(r) for g, r in zip(self.groups, self._split(raw), strict=True)], -1)
+        return torch.cat([density.constrain(r) for density, r in self.by_density(raw)], -1)
 
     def log_prob(self, parameters: Tensor, targets: Tensor, *, natural: bool = False) -> Tensor:
         """Log-densities ``[..., D]`` in inner order, but for `base`.
@@ -156,58 +131,38 @@ class TableLikelihood(nn.Module):
         """
         return _LogProbability.apply(parameters, targets, self, natural)
 
-    def point(self, eta: Tensor, how: Literal["mode", "mean"] = "mode") -> Tensor:
+    def point(self, eta: Tensor, how: How = "mode") -> Tensor:
         """The most probable values, or expected numbers, in original units: ``[..., D]`` in the schema's order."""
-        parts = []
-        for group, e in zip(self.groups, self._split(eta), strict=True):
-            if isinstance(group, Gaussian):
-                parts.append(self._number(*group.moments(e.double()), how))
-            elif isinstance(group, Poisson):
-                rates = group.rates(e.double())
-                parts.append((rates.floor() if how == "mode" else rates) + _spread(self.shift, e))
-            elif isinstance(group, Bernoulli):
-                parts.append((e >= 0).double())
-            else:
-                parts.append(e.unflatten(-1, (group.n, group.size)).argmax(-1).double())
+        parts = [group.point(e, how) for group, e in self._by_group(eta.double())]
         return self._limited(torch.cat(parts, -1))[..., self.inverse]
 
     def sample(self, eta: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """One draw of every cell, in original units and the schema's order."""
-        parts = []
-        for group, e in zip(self.groups, self._split(eta), strict=True):
-            x = group.sample(e, generator).double()
-            if isinstance(group, Gaussian):
-                x = self._number(x, torch.zeros_like(x), "mode")
-            elif isinstance(group, Poisson):
-                x = x + _spread(self.shift, e)
-            parts.append(x)
+        parts = [group.value(group.density.sample(e, generator).double()) for group, e in self._by_group(eta)]
         return self._limited(torch.cat(parts, -1))[..., self.inverse]
 
     def expectation(self, eta: Tensor) -> Tensor:
         """Expected numbers and probabilities of categories, ``[..., targets]``: these can be averaged."""
-        parts = []
-        for group, e in zip(self.groups, self._split(eta.double()), strict=True):
-            if isinstance(group, Gaussian):
-                parts.append(self._number(*group.moments(e), "mean"))
-            elif isinstance(group, Poisson):
-                parts.append(group.rates(e) + _spread(self.shift, e))
-            elif isinstance(group, Bernoulli):
-                parts.append(torch.sigmoid(e))
-            else:
-                parts.append(group.log_probabilities(e).exp().flatten(-2))
+        parts = [group.expectation(e) for group, e in self._by_group(eta.double())]
         return self._limited(torch.cat(parts, -1))
 
     def decide(self, expectation: Tensor) -> Tensor:
         """The best guess for every cell from (averaged) expectations, in the schema's order."""
-        parts = []
-        pieces = expectation.split([g.n_targets for g in self.groups], -1)
-        for group, e in zip(self.groups, pieces, strict=True):
-            if isinstance(group, Bernoulli):
-                e = (e >= 0.5).to(e.dtype)
-            elif isinstance(group, Categorical):
-                e = e.unflatten(-1, (group.n, group.size)).argmax(-1).to(e.dtype)
-            parts.append(e)
+        parts = [density.decide(e) for density, e in self._by_target(expectation)]
         return torch.cat(parts, -1)[..., self.inverse]
+
+    def natural(self, locations: Tensor, scales: Tensor, statistics: Statistics | None = None) -> Tensor:
+        """Natural parameters ``[..., P]`` from HI-VAE's outputs.
+
+        Args:
+            locations: What is computed from [y, s], the outputs of one column after those of another.
+            scales: What is computed from s alone.
+            statistics: Mean and deviation of real and positive columns in the batch, which carry them back.
+        """
+        at_y = iter(locations.split([column.n_locations for column in self.columns], -1))
+        at_s = iter(scales.split([column.n_scales for column in self.columns], -1))
+        parts = [g.natural([*islice(at_y, g.n)], [*islice(at_s, g.n)], statistics) for g in self.groups]
+        return torch.cat(parts, -1)
 
     def _limited(self, values: Tensor) -> Tensor:
         """Numbers, which come first, within their limits."""
@@ -217,18 +172,22 @@ class TableLikelihood(nn.Module):
         numbers, rest = values.split([len(low), values.shape[-1] - len(low)], -1)
         return torch.cat([numbers.clamp(low, high), rest], -1)
 
-    def _number(self, mean: Tensor, variance: Tensor, how: str) -> Tensor:
-        """Original units from moments of u; the mode or the mean of a log-normal where the column is positive."""
-        scale = _spread(self.scale, mean)
-        x = _spread(self.centre, mean) + scale * mean
-        spread = variance * scale.square()
-        # an exponent of 80 is beyond every column, and its square still a number
-        exponent = (x - spread if how == "mode" else x + 0.5 * spread).clamp(max=80.0)
-        number = exponent.exp() - _spread(self.offset, mean)
-        return torch.where(self.positive, number.where(number > self.largest_zero, 0.0), x)
+    def by_density(self, parameters: Tensor) -> Iterable[tuple[Density, Tensor]]:
+        """Every density with its part of parameters ``[..., P]``."""
+        return zip(self.densities, self._split(parameters), strict=True)
+
+    def _by_group(self, parameters: Tensor) -> Iterable[tuple[Group, Tensor]]:
+        return zip(self.groups, self._split(parameters), strict=True)
+
+    def _by_target(self, targets: Tensor) -> Iterable[tuple[Density, Tensor]]:
+        return zip(self.densities, targets.split([d.n_targets for d in self.densities], -1), strict=True)
+
+    def _cells(self, values: Tensor) -> Iterable[tuple[Density, Tensor]]:
+        """Every density with its columns of values ``[N, D]``."""
+        return zip(self.densities, values[:, self.order].split([d.n for d in self.densities], -1), strict=True)
 
     def _split(self, parameters: Tensor) -> tuple[Tensor, ...]:
-        return parameters.split([g.n_parameters for g in self.groups], -1)
+        return parameters.split([d.n_parameters for d in self.densities], -1)
 
 
 class _LogProbability(torch.autograd.Function):
@@ -237,12 +196,11 @@ class _LogProbability(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, parameters: Tensor, targets: Tensor, heads: TableLikelihood, natural: bool) -> Tensor:
         log_ps, slopes = [], []
-        sizes = [g.n_targets for g in heads.groups]
-        for group, raw, x in zip(heads.groups, heads._split(parameters), targets.split(sizes, -1), strict=True):
+        for (density, x), raw in zip(heads._by_target(targets), heads._split(parameters), strict=True):
             if natural:
-                log_p, slope = group.log_prob(raw, x)
+                log_p, slope = density.log_prob(raw, x)
             else:
-                log_p, slope = group.log_prob(group.constrain(raw), x, raw)
+                log_p, slope = density.log_prob(density.constrain(raw), x, raw)
             log_ps.append(log_p)
             slopes.append(slope)
         ctx.save_for_backward(torch.cat(slopes, -1), heads.heads)
@@ -252,31 +210,3 @@ class _LogProbability(torch.autograd.Function):
     def backward(ctx: Any, *incoming: Tensor) -> Any:
         slopes, heads = ctx.saved_tensors
         return slopes * incoming[0].index_select(-1, heads), None, None, None
-
-
-def _groups(kinds: Sequence[Kind], sizes: Sequence[int], parameters: Parameters) -> list[Group]:
-    """Columns of one likelihood, and of one size, side by side."""
-    numbers = sum(kind in (Kind.REAL, Kind.POSITIVE) for kind in kinds)
-    counts, binaries = kinds.count(Kind.COUNT), kinds.count(Kind.BINARY)
-    groups: list[Group] = []
-    if numbers:
-        groups.append(Gaussian(numbers, parameters))
-    if counts:
-        groups.append(Poisson(counts))
-    if binaries:
-        groups.append(Bernoulli(binaries))
-    rest = list(sizes[numbers + counts + binaries :])
-    groups += [Categorical(rest.count(size), size) for size in sorted(set(rest))]
-    return groups
-
-
-def _largest_zero(column: Column) -> float:
-    if not isinstance(column.zero_offset, int | float):
-        return 0.0
-    # the logarithm went through single precision
-    return column.zero_offset * math.exp(1e-6 * max(1.0, abs(math.log(column.zero_offset))))
-
-
-def _spread(buffer: Tensor, like: Tensor) -> Tensor:
-    """A buffer ``[R, n]`` in a shape that fits ``[R, ..., n]``."""
-    return buffer.view(len(buffer), *[1] * (like.ndim - 2), -1)

@@ -1,4 +1,4 @@
-"""Ordinal columns: cumulative logits."""
+"""Ordinal columns: categorical, as in the paper; cumulative logits in HI-VAE."""
 
 from __future__ import annotations
 
@@ -6,7 +6,29 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ._categorical import NominalColumn
+from ._kind import Encoding
+
 SMALLEST = 1e-6
+
+
+class OrdinalColumn(NominalColumn):
+    """Categories in an order."""
+
+    @property
+    def n_scales(self) -> int:
+        """The distances between thresholds."""
+        return self.column.size - 1
+
+    def logits(self, location: Tensor, scale: Tensor) -> Tensor:
+        """Cumulative logits."""
+        return ordinal_logits(location, scale)
+
+    def inputs(self, x: Tensor, encoding: Encoding) -> Tensor:
+        """For HI-VAE category r is r + 1 ones."""
+        if encoding != "hivae":
+            return super().inputs(x, encoding)
+        return (torch.arange(self.column.size, device=x.device) <= x.unsqueeze(-1)).to(x.dtype)
 
 
 def ordinal_logits(location: Tensor, steps: Tensor) -> Tensor:

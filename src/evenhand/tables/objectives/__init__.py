@@ -1,7 +1,39 @@
-"""Objectives of tables: pure functions of log-probabilities."""
+"""Objectives of tables, one file each: pure functions of log-probabilities, and the losses made of them."""
 
-from ._dreg import dreg
-from ._elbo import elbo
-from ._iwae import iwae
+from typing import Literal, get_args
 
-__all__ = ["dreg", "elbo", "iwae"]
+from ._dreg import DReG, dreg
+from ._elbo import ELBO, elbo
+from ._iwae import IWAE, iwae
+from ._objective import BatchOfRows, Bound, Objective
+
+__all__ = [
+    "ELBO",
+    "IWAE",
+    "OBJECTIVES",
+    "BatchOfRows",
+    "Bound",
+    "DReG",
+    "Objective",
+    "ObjectiveName",
+    "dreg",
+    "elbo",
+    "iwae",
+    "make_objective",
+]
+
+ObjectiveName = Literal["elbo", "iwae", "dreg"]
+"""The objectives by name. "dreg" is the bound of "iwae" with the doubly reparametrised gradient."""
+
+OBJECTIVES: tuple[str, ...] = get_args(ObjectiveName)
+
+
+def make_objective(name: ObjectiveName, *, analytic_kl: bool = True) -> Objective:
+    """An objective from its name.
+
+    Args:
+        name: The name.
+        analytic_kl: Whether the ELBO has the KL term in closed form, instead of that of the samples.
+    """
+    made: tuple[Objective, ...] = (ELBO(analytic_kl), IWAE(), DReG())
+    return next(objective for objective in made if objective.name == name)

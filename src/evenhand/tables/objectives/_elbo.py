@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from torch import Tensor
+
+from ..families import Latent
+from ._objective import BatchOfRows, Bound
 
 
 def elbo(log_likelihood: Tensor, rate: Tensor, kl_weight: Tensor | float = 1.0) -> Tensor:
@@ -22,3 +27,16 @@ def elbo(log_likelihood: Tensor, rate: Tensor, kl_weight: Tensor | float = 1.0) 
 
 def _per_row(weight: Tensor | float) -> Tensor | float:
     return weight.unsqueeze(-1) if isinstance(weight, Tensor) else weight
+
+
+@dataclass(frozen=True)
+class ELBO(Bound):
+    """The evidence lower bound, with the rate in closed form or of the samples."""
+
+    name = "elbo"
+    analytic_kl: bool = True
+
+    def bound(self, log_likelihood: Tensor, latent: Latent, batch: BatchOfRows) -> Tensor:
+        """The bound for every row."""
+        rate = latent.kl if self.analytic_kl else latent.log_q - latent.log_prior
+        return elbo(log_likelihood, rate, batch.kl_weights)

@@ -6,6 +6,9 @@ import math
 
 from torch import Tensor
 
+from ..families import Latent
+from ._objective import BatchOfRows, Bound
+
 
 def iwae(log_weights: Tensor) -> Tensor:
     r"""The bound :math:`\log \frac1K \sum_k w_k` for every row, ``[..., B]``.
@@ -18,3 +21,13 @@ def iwae(log_weights: Tensor) -> Tensor:
         log_weights: log p(x|z_k) + log p(z_k) - log q(z_k|x), ``[..., K, B]``.
     """
     return log_weights.logsumexp(-2) - math.log(log_weights.shape[-2])
+
+
+class IWAE(Bound):
+    """The importance-weighted bound."""
+
+    name = "iwae"
+
+    def bound(self, log_likelihood: Tensor, latent: Latent, batch: BatchOfRows) -> Tensor:
+        """The bound for every row."""
+        return iwae(log_likelihood - batch.weighted_rate(latent))

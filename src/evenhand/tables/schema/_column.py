@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...common import ArgumentError
 from ._kinds import Kind
 
 Category = str | int | float | bool
@@ -76,11 +77,9 @@ def changed(column: Column, change: Kind | str | Column | Mapping[str, Any]) -> 
             raise ValueError(f"column {column.name!r} cannot be {kind}: it holds text such as {text[0]!r}.")
         fields.setdefault("categories", ())
     if kind.nominal and column.kind.numeric and "categories" not in fields:
-        raise ValueError(
-            f"column {column.name!r} cannot become {kind} without its categories. Give "
-            f'{{"kind": "{kind}", "categories": (...)}}, or infer the schema with overrides.'
-        )
-    if kind != Kind.POSITIVE:
+        advice = f'Give {{"kind": "{kind}", "categories": (...)}}, or infer the schema with overrides.'
+        raise ArgumentError(f"column {column.name!r}", f"have categories to become {kind}", "none", advice)
+    if not kind.above_zero:
         fields.setdefault("zero_offset", None)
     if kind.nominal:
         fields.setdefault("unit", "")
@@ -118,8 +117,9 @@ def _check_categories(column: Column) -> None:
     n, where = len(column.categories), f"categories of column {column.name!r}"
     if column.kind.numeric and n:
         raise ValueError(f"{where} should be empty, because its kind is {column.kind}. Found {n}.")
-    if column.kind == Kind.BINARY and n != 2:
-        raise ValueError(f"{where} should be two, because its kind is binary. Found {n}.")
+    if column.kind.n_categories not in (None, n):
+        wanted = {2: "two"}.get(column.kind.n_categories or 0, column.kind.n_categories)
+        raise ValueError(f"{where} should be {wanted}, because its kind is {column.kind}. Found {n}.")
     if column.kind.nominal and n < 2:
         raise ValueError(f"{where} should be at least two, because its kind is {column.kind}. Found {n}.")
     if len(set(column.categories)) < n:
@@ -131,7 +131,7 @@ def _check_zero_offset(column: Column) -> None:
     offset, where = column.zero_offset, f"zero_offset of column {column.name!r}"
     if offset is None:
         return
-    if column.kind != Kind.POSITIVE:
+    if not column.kind.above_zero:
         raise ValueError(f"{where} should be None, because its kind is {column.kind}. Found {offset!r}.")
     number = isinstance(offset, int | float) and not isinstance(offset, bool)
     if offset != "published" and not (number and 0 < float(offset) < math.inf):

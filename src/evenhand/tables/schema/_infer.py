@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common import ArgumentError
 from ..cells import Cells, cells, columns_of, n_rows
 from ._column import BY_HAND, IGNORE, Category, Column, as_fields
 from ._kinds import Kind
@@ -62,10 +63,9 @@ def infer(
     if problems:
         raise ValueError(_complaint(problems))
     if not found:
-        raise ValueError(
-            f"frame should have a column to model. Found {len(ignored)}, all of them ignored: {', '.join(ignored)}. "
-            "Name the kind of one in overrides."
-        )
+        found_instead = f"{len(ignored)}, all of them ignored: {', '.join(ignored)}"
+        advice = "Name the kind of one in overrides."
+        raise ArgumentError("frame", "have a column to model", found_instead, advice)
     return Schema(tuple(found), ignored)
 
 
@@ -225,13 +225,13 @@ def _as_told(name: str, data: Cells, fields: dict[str, Any]) -> Column:
 
 
 def _check_numbers(seen: NDArray[np.float64], kind: Kind, zero_offset: object) -> None:
-    if kind == Kind.COUNT:
-        check_count(seen)
-    if kind == Kind.POSITIVE and zero_offset is None and seen.min() <= 0:
-        raise ValueError(f"cannot be positive, it holds {_show(seen.min())}; give it a zero_offset or make it real")
+    if kind.whole:
+        check_whole(seen)
+    if kind.above_zero and zero_offset is None and seen.min() <= 0:
+        raise ValueError(f"cannot be {kind}, it holds {_show(seen.min())}; give it a zero_offset or make it real")
 
 
-def check_count(seen: NDArray[np.float64]) -> None:
+def check_whole(seen: NDArray[np.float64]) -> None:
     """Counts are whole numbers from zero."""
     wrong = seen[(seen < 0) | (seen != np.floor(seen))]
     if wrong.size:

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ...common import ArgumentError
 from ._column import CHANGEABLE, Column
 
 
@@ -23,7 +24,7 @@ def from_toml(text: str) -> tuple[tuple[Column, ...], dict[str, str]]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"text should be a schema in TOML. Found a mistake: {error}.") from error
+        raise ArgumentError("text", "be a schema in TOML", f"a mistake: {error}") from error
     _check_keys(document, ("columns", "ignored"), "the schema")
     tables, ignored = document.get("columns", {}), document.get("ignored", {})
     for name, table in tables.items():

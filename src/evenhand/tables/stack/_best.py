@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ._stack import Stack, check_keys, check_tensors
+from ._stack import Stack
+from ._state import check_keys, check_tensors
 
 
 class Best:

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ._state import check_settings
+
 CHUNK = 64
 
 
@@ -223,13 +225,3 @@ def _states(generators: list[torch.Generator]) -> list[Tensor]:
 def _set_state(generator: torch.Generator, state: Tensor) -> None:
     # cloned, because set_state crashes on a tensor that begins in the midst of its memory
     generator.set_state(state.cpu().clone())
-
-
-def check_settings(saved: Mapping[str, Any], here: Mapping[str, Any]) -> None:
-    """Raise ValueError if a state was saved under other settings."""
-    for name, found in here.items():
-        if saved.get(name) != found:
-            raise ValueError(
-                f"{name} should be {saved.get(name)!r}, as it was when the state was saved. Found {found!r}. Go on "
-                "with the old settings, or start anew."
-            )

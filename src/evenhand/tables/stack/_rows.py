@@ -77,5 +77,5 @@ class Rows:
 
     @classmethod
     def join(cls, parts: list[Rows]) -> Rows:
-        """One below the other, such as the same rows preprocessed for several splits."""
+        """Concatenated, such as the same rows preprocessed for several splits."""
         return cls(torch.cat([p.record for p in parts]), parts[0].owners, parts[0].n_targets)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...common import ArgumentError, CapturedStep
 from ...impartial import Draws, LinearBlock, Method, PerReplica, Sum
-from ..families import HIVAE, VAE, StackedBatchNorm
-from ..objectives import dreg, elbo, iwae
-from ._noise import Draw, Noise, check_settings
+from ..families import Family
+from ..objectives import BatchOfRows, ObjectiveName, make_objective
+from ._noise import Draw, Noise
 from ._rows import Rows
+from ._state import check_keys, check_settings, check_tensors, copies, numbered
 
-ObjectiveName = Literal["elbo", "iwae", "dreg"]
 STATE = ("runs", "settings", "model", "moments", "blocks", "noise", "steps", "lr", "loss")
-WARM_UP = 3  # steps before a step is captured as a CUDA graph
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Run:
 
     Attributes:
         seed: Of initial weights, batches, dropout and noise.
-        method: What settles the conflict among the columns. (In HI-VAE and DReG, at both blocks.)
+        method: What settles the conflict among the columns; at all blocks, where a model has several.
         lr: Learning rate.
         kl_weight: Weight of the KL term.
         preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
@@ -43,11 +43,11 @@ class Stack:
     """R runs of one model on one table.
 
     Args:
-        model: A stacked `VAE` or `HIVAE` with a replica for every run.
+        model: A family of models with a replica for every run.
         runs: The runs.
-        rows: The table on the device. Rows of several splits stand one below the other.
+        rows: The table on the device; rows of several splits are concatenated.
         train: For every distinct seed, in order of appearance, which rows to train on ``[S, n]``.
-        objective: "elbo", "iwae" or "dreg".
+        objective: One of those that the family knows.
         n_samples: K, samples of z for each row.
         analytic_kl: Whether the ELBO uses the KL term in closed form instead of that of the samples.
         batch_size: Rows in a step.
@@ -60,7 +60,7 @@ class Stack:
 
     def __init__(
         self,
-        model: VAE | HIVAE,
+        model: Family,
         runs: Sequence[Run],
         rows: Rows,
         train: Tensor,
@@ -78,12 +78,10 @@ class Stack:
         self.device = rows.record.device
         self.model = model.to(self.device)
         self.rows, self.runs = rows, list(runs)
-        self.objective, self.analytic_kl = objective, analytic_kl
         self.kl_warm_up, self.decay = kl_warm_up, decay
-        if objective == "dreg" and isinstance(model, HIVAE):
-            raise ValueError(
-                "objective should be 'elbo' or 'iwae' for HI-VAE: its component s cannot be reparametrised twice."
-            )
+        check_objective(type(model), objective)
+        self.objective = make_objective(objective, analytic_kl=analytic_kl)
+        self._analytic_kl = analytic_kl
         self.draws = Draws()
         self.blocks = self._make_blocks()
         self.noise = Noise(
@@ -104,22 +102,16 @@ class Stack:
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=self.lr, fused=True, capturable=on_gpu)
         self.steps = torch.zeros(1, device=self.device)
         self._loss = torch.compile(self._plain_loss, dynamic=False) if compile_step else self._plain_loss
-        self._graph: torch.cuda.CUDAGraph | None = None
-        self._eager_steps = 0
+        self._captured = CapturedStep(lambda inputs: self._step(), "Train on the CPU.") if on_gpu else None
         self.loss = torch.zeros(len(runs), device=self.device)
 
     def _make_blocks(self) -> list[LinearBlock]:
         methods = [run.method for run in self.runs]
         if all(isinstance(method, Sum) for method in methods):
             return []  # ordinary training needs no block
-        model = self.model
-        if isinstance(model, HIVAE):
-            heads = [model.z_heads, model.s_heads]
-        else:
-            heads = [model.likelihood.heads.tolist()] * (2 if self.objective == "dreg" else 1)
         return [
-            LinearBlock(PerReplica(methods, draws=self.draws), h, preserve_norm=self._restored()).to(self.device)
-            for h in heads
+            LinearBlock(PerReplica(methods, draws=self.draws), heads, preserve_norm=self._restored()).to(self.device)
+            for heads in self.model.block_heads * self.objective.n_passes
         ]
 
     def _restored(self) -> bool | Tensor:
@@ -147,33 +139,10 @@ class Stack:
         self.model.train()
         for _ in range(steps):
             self.noise.prepare()
-            if self._graph is not None:
-                self._graph.replay()
-            elif self.device.type == "cuda" and self._eager_steps >= WARM_UP:
-                self._capture()
+            if self._captured is None:
+                self._step()
             else:
-                self._warm_step()
-
-    def _warm_step(self) -> None:
-        if self.device.type != "cuda":
-            self._step()
-            return
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            self._step()
-        torch.cuda.current_stream().wait_stream(stream)
-        self._eager_steps += 1
-
-    def _capture(self) -> None:
-        """Record a step as a graph, and take it."""
-        self.optimizer.zero_grad(set_to_none=True)
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self._step()
-        self._graph = graph
-        graph.replay()
+                self._captured()
 
     def _step(self) -> None:
         draw = self.noise.take()
@@ -182,9 +151,7 @@ class Stack:
         weights = self.kl_weights
         if self.kl_warm_up:
             weights = weights * ((self.steps + 1) / self.kl_warm_up).clamp(max=1.0)
-        if isinstance(self.model, HIVAE):
-            epoch = torch.floor(self.steps / self.steps_per_epoch)
-            self.model.temperature.copy_((1 - 0.01 * epoch).clamp(min=1e-3))
+        self.model.start_step(self.steps, self.steps_per_epoch)
         self.optimizer.zero_grad(set_to_none=True)
         loss = self._loss(batch, draw, weights)
         loss.sum().backward()
@@ -209,47 +176,22 @@ class Stack:
     def _plain_loss(self, record: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
         """What every replica minimises, ``[R]``, in nats per row."""
         inputs, targets, mask = self.rows.split(record)
-        statistics = self.model.statistics(targets, mask) if isinstance(self.model, HIVAE) else None
-        if statistics is not None:
-            inputs = _normalise(inputs, *statistics)
+        inputs, statistics = self.model.normalise_by_batch(inputs, targets, mask)
         seen = self.rows.seen(inputs, mask if draw.visible is None else mask * draw.visible)
         if draw.keep is not None:
             seen = seen * draw.keep
-        if self.objective == "dreg":
-            return self._dreg_loss(seen, targets, mask, draw, kl_weights)
-        latent = self.model.infer(seen, draw.normal)
-        if isinstance(self.model, HIVAE):
-            blocks = (self.blocks[0], self.blocks[1]) if self.blocks else None
-            parameters = self.model.natural(self.model.decode(latent, blocks), statistics)
-        else:
-            parameters = self.model.decode(latent, self.blocks[0] if self.blocks else None)
-        log_likelihood = (self.model.log_prob(parameters, targets) * mask.unsqueeze(1)).sum(-1)
-        return -self._bound(log_likelihood, latent, kl_weights).mean(-1)
+        batch = BatchOfRows(seen, targets, mask, draw.normal, kl_weights, statistics)
+        return self.objective.loss(self.model, batch, self._blocks_by_pass())
 
-    def _bound(self, log_likelihood: Tensor, latent: Any, kl_weights: Tensor) -> Tensor:
-        sampled = latent.log_q - latent.log_prior
-        if self.objective == "elbo":
-            return elbo(log_likelihood, latent.kl if self.analytic_kl else sampled, kl_weights)
-        return iwae(log_likelihood - kl_weights.view(-1, 1, 1) * sampled)
-
-    def _dreg_loss(self, seen: Tensor, targets: Tensor, mask: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
-        assert isinstance(self.model, VAE)
-        latent = self.model.infer(seen, draw.normal, fixed_density=True)
-        constant = type(latent)(latent.z.detach(), latent.log_q, latent.log_prior, latent.kl)
-        blocks: Sequence[Any] = self.blocks or (None, None)
-        for_encoder = self.model.log_prob(self.model.decode(latent, blocks[0], frozen=True), targets)
-        for_decoder = self.model.log_prob(self.model.decode(constant, blocks[1]), targets)
-        log_weights = (for_encoder * mask.unsqueeze(1)).sum(-1) - kl_weights.view(-1, 1, 1) * (
-            latent.log_q - latent.log_prior
-        )
-        encoder, decoder = dreg(log_weights, (for_decoder * mask.unsqueeze(1)).sum(-1))
-        return -(encoder + decoder).mean(-1)
+    def _blocks_by_pass(self) -> list[list[LinearBlock]]:
+        places = len(self.blocks) // self.objective.n_passes
+        return [self.blocks[i * places : (i + 1) * places] for i in range(self.objective.n_passes)]
 
     def keep(self, replicas: Sequence[int]) -> None:
         """Go on with some replicas only."""
         index = torch.tensor(list(replicas), device=self.device)
         self.runs = [self.runs[r] for r in replicas]
-        _keep_replicas(self.model, index)
+        self.model.keep(index)
         for parameter in self.model.parameters():
             state = self.optimizer.state.get(parameter, {})
             for name in ("exp_avg", "exp_avg_sq"):
@@ -264,11 +206,16 @@ class Stack:
         self._settings()
         self.lr.fill_(self._fastest)
         self.loss = self.loss[index].contiguous()
-        self._graph, self._eager_steps = None, 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """A record would read the parameters, moments and methods of before."""
+        if self._captured is not None:
+            self._captured.forget()
 
     def state(self) -> dict[str, Tensor]:
         """A copy of all weights and running averages."""
-        return _copies(self.model.state_dict())
+        return copies(self.model.state_dict())
 
     def state_dict(self) -> dict[str, Any]:
         """A copy of everything that the runs need to go on exactly where they are, to be called between two steps.
@@ -280,10 +227,10 @@ class Stack:
             "runs": self._described(),
             "settings": self._fixed(),
             "model": self.state(),
-            "moments": [_copies(self.optimizer.state.get(p, {})) for p in self.model.parameters()],
-            "blocks": [_copies(block.state_dict()) for block in self.blocks],
+            "moments": [copies(self.optimizer.state.get(p, {})) for p in self.model.parameters()],
+            "blocks": [copies(block.state_dict()) for block in self.blocks],
             "noise": self.noise.state_dict(),
-            **_copies({"steps": self.steps, "lr": self.lr, "loss": self.loss}),
+            **copies({"steps": self.steps, "lr": self.lr, "loss": self.loss}),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -299,13 +246,13 @@ class Stack:
         self.optimizer.state.clear()  # its groups stay: the learning rate there is the tensor of this stack
         for parameter, moments in zip(self.model.parameters(), state["moments"], strict=True):
             if moments:
-                self.optimizer.state[parameter] = _copies(moments, self.device)
+                self.optimizer.state[parameter] = copies(moments, self.device)
         for block, learnt in zip(self.blocks, state["blocks"], strict=True):
             block.load_state_dict(learnt)
         self.noise.load_state_dict(state["noise"])
         for name in ("steps", "lr", "loss"):
             getattr(self, name).copy_(state[name])
-        self._graph, self._eager_steps = None, 0  # it would read the moments and the methods of before
+        self._forget()
 
     def _check_state(self, state: Mapping[str, Any]) -> None:
         check_keys(state, STATE, "Stack")
@@ -314,7 +261,7 @@ class Stack:
                 f"runs should be {len(state['runs'])}, as many as the state is of. Found {len(self.runs)}. Build the "
                 "stack with the runs that were there when the state was saved."
             )
-        check_settings(_numbered(state["runs"]), _numbered(self._described()))
+        check_settings(numbered(state["runs"]), numbered(self._described()))
         check_settings(state["settings"], self._fixed())
         check_tensors(state["model"], self.model.state_dict())
         counters = {name: getattr(self, name) for name in ("steps", "lr", "loss")}
@@ -337,54 +284,16 @@ class Stack:
     def _fixed(self) -> dict[str, Any]:
         """What all runs share and what steps depend on, besides the noise."""
         return {
-            "objective": self.objective,
-            "analytic_kl": bool(self.analytic_kl),
+            "objective": self.objective.name,
+            "analytic_kl": bool(self._analytic_kl),
             "kl_warm_up": int(self.kl_warm_up),
             "decay": int(self.decay),
             "heads": [block.heads.tolist() for block in self.blocks],
         }
 
 
-def check_keys(state: Mapping[str, Any], keys: Sequence[str], of: str) -> None:
-    """Raise ValueError if something is not a state at all."""
-    if not isinstance(state, Mapping) or set(state) != set(keys):
-        found = list(state) if isinstance(state, Mapping) else type(state).__name__
-        raise ValueError(f"state should be what {of}.state_dict() gives, with {', '.join(keys)}. Found {found}.")
-
-
-def check_tensors(saved: Mapping[str, Tensor], here: Mapping[str, Tensor]) -> None:
-    """Raise ValueError if saved tensors differ from those here in name, shape or type."""
-    for name in dict.fromkeys([*here, *saved]):
-        wanted, found = (
-            f"{list(t[name].shape)} of {t[name].dtype}" if name in t else "missing" for t in (here, saved)
-        )
-        if wanted != found:
-            raise ValueError(
-                f"{name} of the state should be {wanted}, as in this stack. Found {found}. Build the stack as it was "
-                "when the state was saved."
-            )
-
-
-def _copies(values: Mapping[str, Any], device: torch.device | None = None) -> dict[str, Any]:
-    return {k: v.detach().to(device, copy=True) if isinstance(v, Tensor) else v for k, v in values.items()}
-
-
-def _numbered(runs: Iterable[Any]) -> dict[str, Any]:
-    return {f"runs[{r}]": run for r, run in enumerate(runs)}
-
-
-def _normalise(inputs: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:
-    """HI-VAE's normalisation layer; the numbers are the first inputs."""
-    numbers, rest = inputs.split([mean.shape[-1], inputs.shape[-1] - mean.shape[-1]], -1)
-    return torch.cat([(numbers - mean) / deviation, rest], -1)
-
-
-def _keep_replicas(model: VAE | HIVAE, index: Tensor) -> None:
-    """Cut a stacked model down to some replicas."""
-    for parameter in model.parameters():
-        parameter.data = parameter.data[index].contiguous()
-        parameter.grad = None
-    for module in model.modules():
-        if isinstance(module, StackedBatchNorm):
-            module.mean, module.variance = module.mean[index], module.variance[index]
-    model.likelihood.keep(index)
+def check_objective(family: type[Family], objective: str) -> None:
+    """Refuse an objective that a family cannot be trained with."""
+    if objective not in family.objectives:
+        known = ", ".join(map(repr, family.objectives))
+        raise ArgumentError("objective", f"be one of {known} with model={family.name!r}", repr(objective))

@@ -1,4 +1,4 @@
-"""What the blocks share: in their backward pass T gradients meet and a method settles the conflict."""
+"""The base of all blocks: in the backward pass T gradients meet and a method settles their conflict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._method import Method
 from ._reading import Reading
 
 
-class Settlement(nn.Module, ABC):
+class BaseBlock(nn.Module, ABC):
     """A module in whose backward pass T gradients meet; the parent of the blocks.
 
     Args:
@@ -34,7 +34,7 @@ class Settlement(nn.Module, ABC):
         self.method = method
         self.preserve_norm = preserve_norm
         self._last: Reading | None = None
-        self._enter()
+        self._register()
 
     @property
     def last(self) -> Reading:
@@ -80,7 +80,7 @@ class Settlement(nn.Module, ABC):
 
     # A compiled graph cannot hold a Python object, but it can hold the number of one.
 
-    def _enter(self) -> None:
+    def _register(self) -> None:
         number = next(_tickets)
         # A tensor, because torch.compile would make a new graph for every other value of an integer; always on
         # the CPU (so not a buffer), where it can be read at any time.
@@ -92,11 +92,11 @@ class Settlement(nn.Module, ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._enter()  # a copy is a block of its own
+        self._register()  # a copy is a block of its own
 
 
 _tickets = itertools.count()
-_blocks: weakref.WeakValueDictionary[int, Settlement] = weakref.WeakValueDictionary()
+_blocks: weakref.WeakValueDictionary[int, BaseBlock] = weakref.WeakValueDictionary()
 
 
 @torch.library.custom_op("evenhand::settle", mutates_args=())
@@ -134,7 +134,7 @@ def neutral_blocks() -> Iterator[None]:
 class exact_products:
     """Within it nothing is recorded and products of float32 numbers are exact: no autocast, no TF32."""
 
-    # A class and not a generator: it is entered in every backward pass, and mostly has nothing to do.
+    # A class and not a generator: it is entered in every backward pass, and usually has nothing to do.
 
     def __init__(self, device: str) -> None:
         # the newer of torch's two switches; the older one may not be read once this one was set
@@ -166,8 +166,8 @@ def _check_finite(source: Source, block: str) -> None:
         )
 
 
-class NotTwice(torch.autograd.Function):
-    """Identity whose derivative does not exist: what a method does is not differentiated."""
+class _NoSecondDerivative(torch.autograd.Function):
+    """Identity that raises an error when it is differentiated: what a method does has no derivative."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, source: Tensor) -> Tensor:
@@ -181,12 +181,12 @@ class NotTwice(torch.autograd.Function):
         )
 
 
-def once(results: list[Tensor | None], incoming: Sequence[Tensor]) -> list[Tensor | None]:
-    """Results of a backward pass that complain when they are differentiated again."""
+def forbid_double_backward(results: list[Tensor | None], incoming: Sequence[Tensor]) -> list[Tensor | None]:
+    """The results of a backward pass, made to raise an error if they are differentiated in turn."""
     if not (torch.is_grad_enabled() and any(t.requires_grad for t in incoming)):
         return results
     source = torch.zeros((), requires_grad=True)
-    return [None if r is None else NotTwice.apply(r, source) for r in results]
+    return [None if r is None else _NoSecondDerivative.apply(r, source) for r in results]
 
 
 STALE = (

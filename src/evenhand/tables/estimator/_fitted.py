@@ -1,0 +1,161 @@
+"""A trained model of one table: what answers questions about rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...common import LatentMixture
+from ..families import Family
+from ..frames import Form, RawTable
+from ..inference import draws, encode, expectations, log_likelihood, reconstruct, rows_from_codes, rows_from_prior
+from ..schema import Schema
+from ..stack import Preparation, Rows
+from ._held_out import shrink
+from ._marginals import match, quantiles
+
+Array = NDArray[np.float64]
+LATENT_ROWS = 20_000  # codes of training rows that are kept, and rows that the model's own quantiles are found from
+CONDITIONAL_SAMPLES = 200  # of z, from which rows with given cells are drawn
+
+
+@dataclass(eq=False)
+class Fitted:
+    """Everything that a fitted model knows.
+
+    Attributes:
+        network: One trained replica, on the CPU.
+        preparation: How it sees a table.
+        template: A frame without rows, of the kind, columns and types of the table it was fitted to.
+        forms: What the values of every column look like.
+        seed: Of everything random that is asked for without a seed.
+        trivial: The mean or mode of every column, ``[D]``.
+        shrinkage: How far guesses go from there towards the model, ``[D]``: 1 all the way.
+        codes: Latent codes of training rows, ``[n, L]``.
+        quantiles: Of the columns, ``[steps, D]``.
+        mixture: Fitted to the codes when it is first needed.
+    """
+
+    network: Family
+    preparation: Preparation
+    template: Any
+    forms: Mapping[str, Form]
+    seed: int
+    trivial: Array
+    shrinkage: Array
+    codes: Array
+    quantiles: Array
+    mixture: LatentMixture | None = None
+    _own_quantiles: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        return self.preparation.schema
+
+    def generator(self, seed: int | None = None) -> torch.Generator:
+        """Random numbers; always the same ones without a seed."""
+        return torch.Generator().manual_seed(self.seed if seed is None else seed)
+
+    # ---------------------------------------------------------------- rows that are there
+
+    def guess(self, table: RawTable, *, n_draws: int, weighted: bool, median: bool) -> Array:
+        """The table with its holes filled by best guesses, ``[N, D]``."""
+        values = table.values.copy()
+        holes = np.flatnonzero(~table.observed.all(1))
+        if not len(holes):
+            return values
+        averages = expectations(
+            self.network,
+            self._rows(table),
+            torch.tensor(holes),
+            n_samples=n_draws,
+            weighted=weighted,
+            median=median,
+            generator=self.generator(),
+        )
+        guess = self.network.likelihood.decide(averages[0])
+        share = torch.tensor(self.shrinkage)
+        values[holes] = shrink(guess, torch.tensor(self.trivial), share, self.schema).numpy()
+        return values
+
+    def draws(self, table: RawTable, n: int, *, n_draws: int, weighted: bool, generator: torch.Generator) -> Array:
+        """n draws of all cells given those observed, ``[n, N, D]``."""
+        found = draws(
+            self.network,
+            self._rows(table),
+            torch.arange(len(table)),
+            n_draws=n,
+            n_samples=max(n_draws, 2 * n),
+            weighted=weighted,
+            generator=generator,
+        )
+        return found[0].numpy()
+
+    def log_likelihood(self, table: RawTable, n_samples: int) -> Array:
+        """log p of the observed cells of every row, in the units of the data, ``[N]``."""
+        batch = self.preparation.encode(table)
+        rows, base = self.preparation.rows(batch, self._dtype), self.preparation.base(batch)
+        index, options = torch.arange(len(table)), {"n_samples": n_samples}
+        found = log_likelihood(self.network, rows, index, base, **options, generator=self.generator())
+        return found[0].double().numpy()
+
+    def encode(self, table: RawTable) -> Array:
+        """Means of the latent variables of every row, ``[N, L]``."""
+        return encode(self.network, self._rows(table), torch.arange(len(table)))[0].double().numpy()
+
+    def reconstruct(self, table: RawTable) -> Array:
+        """Every cell as the model sees it, ``[N, D]``."""
+        return reconstruct(self.network, self._rows(table), torch.arange(len(table)))[0].numpy()
+
+    # ---------------------------------------------------------------- new rows
+
+    def new(self, n: int, latent: str, generator: torch.Generator) -> Array:
+        """n new rows as drawn, ``[n, D]``."""
+        seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
+        if latent == "prior" or self.network.prior_is_mixture:
+            return rows_from_prior(self.network, n, generator)
+        if self.mixture is None:
+            self.mixture = LatentMixture(100).fit(self.codes, self.seed)
+        return rows_from_codes(self.network, self.mixture.sample(n, np.random.default_rng(seed)), generator)
+
+    def given(self, table: RawTable, generator: torch.Generator) -> Array:
+        """A draw of every row given its observed cells, ``[N, D]``."""
+        options: dict[str, Any] = {"n_samples": CONDITIONAL_SAMPLES, "weighted": True, "generator": generator}
+        return draws(self.network, self._rows(table), torch.arange(len(table)), **options)[0, 0].numpy()
+
+    def matched(self, values: Array, latent: str, generator: torch.Generator) -> Array:
+        """New rows with their numbers moved to the same quantiles of the data."""
+        if latent not in self._own_quantiles:
+            drawn = self.new(LATENT_ROWS, latent, self.generator())
+            self._own_quantiles[latent] = quantiles(drawn, np.ones(drawn.shape, bool))
+        numeric = [d for d, column in enumerate(self.schema) if column.kind.numeric]
+        rng = np.random.default_rng(int(torch.randint(2**31 - 1, (1,), generator=generator)))
+        own, data = self._own_quantiles[latent][:, numeric], self.quantiles[:, numeric]
+        values = values.copy()
+        values[:, numeric] = match(values[:, numeric], own, data, rng)
+        return values
+
+    # ---------------------------------------------------------------- inside
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return next(self.network.parameters()).dtype
+
+    def _rows(self, table: RawTable) -> Rows:
+        return self.preparation.rows(self.preparation.encode(table), self._dtype)
+
+
+def tensors_of(fitted: Fitted) -> dict[str, Tensor]:
+    """All numbers of a fitted model that are stored as tensors, by name."""
+    tensors = {f"network.{name}": x for name, x in fitted.network.state_dict().items()}
+    tensors |= {"latent": torch.tensor(fitted.codes), "quantiles": torch.tensor(fitted.quantiles)}
+    if fitted.mixture is not None:
+        tensors |= {f"mixture.{name}": torch.tensor(x) for name, x in fitted.mixture.state().items()}
+    return tensors

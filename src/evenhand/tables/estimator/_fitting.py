@@ -1,0 +1,225 @@
+"""What fits: a table is prepared, candidates are trained side by side, and the best one is looked at closely."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...common import find_device
+from ..families import FAMILIES, Family
+from ..frames import RawTable, forms_of
+from ..inference import encode, head_gradients, rates_and_bounds, trivial_guess
+from ..schema import Schema
+from ..stack import Preparation, Run, Stack
+from ._candidates import candidates
+from ._fitted import LATENT_ROWS, Fitted
+from ._held_out import HeldOut, shrink
+from ._marginals import quantiles
+from ._progress import progress
+from ._search import Search
+
+if TYPE_CHECKING:
+    from ._tabular_vae import TabularVAE
+
+STEPS = 8_000  # of a training, if max_epochs does not say otherwise
+READ_ROWS = 512  # of the held-out rows, on which gradients are read
+CHECKED_ROWS = 100  # that are looked at for numbers that are not finite
+PLAIN = ("sum", "Sum()")  # what plain training is called
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a fit has found; the fields are the estimator's fitted attributes, without their underscore."""
+
+    fitted: Fitted
+    method: str
+    kl_weight: float
+    selection: list[dict[str, Any]]
+    history: list[dict[str, Any]]
+    columns: list[dict[str, Any]]
+    rate: float
+    n_steps: int
+    hide: float
+    resample: bool
+
+
+class Fitting:
+    """The fit of one table.
+
+    Args:
+        options: The estimator, whose arguments say what is wanted.
+        frame: The table as it was given.
+        schema: Its columns.
+        table: Its cells.
+        seed: Of everything random.
+    """
+
+    def __init__(self, options: TabularVAE, frame: Any, schema: Schema, table: RawTable, seed: int) -> None:
+        self._options, self._frame, self._table, self._seed = options, frame, table, seed
+        self._device = find_device(options.device)
+        order = np.random.default_rng(seed).permutation(len(table))
+        n_held_out = int(options.validation_fraction * len(table))
+        # too few rows to spare: choose by the rows that are there
+        few = n_held_out < 10
+        held_out, self._train = (order, order) if few else (order[:n_held_out], order[n_held_out:])
+        family = FAMILIES[options.model]
+        self._preparation = Preparation.fit(family, table, schema, [self._train], [seed])
+        self._rows = self._preparation.rows(self._preparation.encode(table)).to(self._device)
+        missing = 1 - float(table.observed.mean())
+        self._hide = float(np.clip(missing or 0.2, 0.1, 0.5)) if options.hide == "auto" else float(options.hide)
+        limits, rate = self._preparation.limits.numpy(), min(self._hide or 0.2, 0.5)
+        self._held_out = HeldOut(table, held_out, schema, limits, rate=rate, seed=seed, device=self._device)
+
+    def run(self) -> Outcome:
+        """Train all candidates, choose, and describe the best."""
+        search = self._search()
+        with progress(self._options.verbose, search) as tick:
+            search.tick = tick
+            label = search.run()
+        if search.interrupted:
+            warnings.warn("Interrupted: the best model so far is kept.", stacklevel=4)
+        model = search.stack.model
+        self._check_learnt(model)
+        resample = self._options.resample
+        weighted = self._resampling_helps(model) if resample == "auto" else bool(resample)
+        shrinkage, columns = self._describe(model, weighted)
+        return Outcome(
+            fitted=self._fitted(model, shrinkage),
+            method=label["method"],
+            kl_weight=label["kl_weight"],
+            selection=search.labels,
+            history=search.history,
+            columns=columns,
+            rate=float(self._rates(model, self._held_out.once)[0].mean()),
+            n_steps=int(search.stack.steps),
+            hide=self._hide,
+            resample=weighted,
+        )
+
+    # ---------------------------------------------------------------- training
+
+    def _search(self) -> Search:
+        options = self._options
+        tried = candidates(options.method, options.kl_weight)
+        runs = [Run(self._seed, method, options.lr, weight) for _, method, weight in tried]
+        per_epoch = max(1, len(self._train) // min(options.batch_size, len(self._train)))
+        epochs = options.max_epochs or max(30, STEPS // per_epoch)
+        if options.kl_warm_up > epochs:
+            raise ValueError(
+                f"kl_warm_up should be at most the {epochs} epochs of training. Found {options.kl_warm_up}."
+            )
+        stack = Stack(
+            self._network([run.seed for run in runs]),
+            runs,
+            self._rows,
+            torch.tensor(self._train)[None],
+            objective=options.objective,
+            n_samples=options.n_samples,
+            batch_size=options.batch_size,
+            dropout=0.0,
+            hide=self._hide,
+            kl_warm_up=options.kl_warm_up * per_epoch,
+            decay=epochs * per_epoch,
+        )
+        return Search(
+            stack,
+            epochs * per_epoch,
+            score=lambda: self._held_out.score(stack.model, self._rows),
+            rate=lambda: self._rates(stack.model, self._held_out.once)[0].mean(-1),
+            labels=[{"method": name, "kl_weight": weight, "chosen": False} for name, _, weight in tried],
+            always=[i for i, (name, _, _) in enumerate(tried) if name in PLAIN],
+            patience=options.patience,
+        )
+
+    def _network(self, seeds: list[int]) -> Family:
+        """Untrained candidates whose heads start from the marginal distributions; the paper's start from zero."""
+        sizes = {name: getattr(self._options, name) for name in ("n_latent", "n_hidden", "n_layers")}
+        network = self._preparation.network(self._rows.n_inputs, seeds, **sizes)
+        train = torch.tensor(self._train, device=self._device)
+        _, targets, mask = self._rows.split(self._rows.record[train])
+        network.start_from(network.likelihood.to(self._device).marginal(targets, mask))
+        return network
+
+    # ---------------------------------------------------------------- a closer look at the best
+
+    def _generator(self) -> torch.Generator:
+        return torch.Generator(self._device).manual_seed(self._seed)
+
+    def _rates(self, model: Family, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return rates_and_bounds(model, self._rows, index, generator=self._generator())
+
+    def _check_learnt(self, model: Family) -> None:
+        """Name the columns whose likelihood is not a number."""
+        by_column = self._rates(model, self._held_out.once[:CHECKED_ROWS])[2][0]
+        broken = [model.likelihood.names[d] for d in torch.nonzero(~by_column.isfinite()).flatten().tolist()]
+        if broken or not all(bool(p.isfinite().all()) for p in model.parameters()):
+            raise FloatingPointError(
+                f"Training diverged at column {', '.join(broken) or 'unknown'}. Look for extreme values there, give "
+                f"the column another kind in the schema, or lower lr (now {self._options.lr:g})."
+            )
+
+    def _resampling_helps(self, model: Family) -> bool:
+        plain, weighted = (float(self._held_out.errors(self._average(model, w)).mean()) for w in (False, True))
+        return weighted < plain
+
+    def _average(self, model: Family, weighted: bool) -> Tensor:
+        n_draws, median = self._options.n_draws, self._options.aggregate == "median"
+        how: dict[str, Any] = {"n_samples": n_draws, "median": median, "weighted": weighted}
+        return self._held_out.guess(model, self._rows, generator=self._generator(), **how)[0]
+
+    @cached_property
+    def _trivial(self) -> NDArray[np.float64]:
+        """The mean or mode of every column; of all rows where the training rows have no value."""
+        seen, overall = (
+            trivial_guess(torch.tensor(t.values), torch.tensor(t.observed), self._preparation.schema).numpy()
+            for t in (self._table.rows(self._train), self._table)
+        )
+        return np.where(np.isnan(seen), overall, seen)
+
+    def _describe(self, model: Family, weighted: bool) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
+        """How far guesses should go towards the model, and what is known about every column, from held-out rows."""
+        trivial, held_out, schema = torch.tensor(self._trivial), self._held_out, self._preparation.schema
+        guess = self._average(model, weighted)
+        share = held_out.shrinkage(guess, trivial)
+        measures = {
+            "error": held_out.errors(shrink(guess, trivial, share, schema)).tolist(),
+            "trivial_error": held_out.trivial(trivial).tolist(),
+            "gradient_share": head_gradients(model, self._rows, held_out.once[:READ_ROWS]).shares[0].tolist(),
+            "log_likelihood": self._likelihood_by_column(model),
+        }
+        columns = [
+            {"column": column.name, "kind": str(column.kind)} | {name: values[d] for name, values in measures.items()}
+            for d, column in enumerate(schema)
+        ]
+        return share.cpu().numpy(), columns
+
+    def _likelihood_by_column(self, model: Family) -> list[float]:
+        """Mean log p(x_d|z) of the cells observed, in the units of the data."""
+        index = self._held_out.once
+        batch = self._preparation.encode(self._table.rows(index.cpu().numpy()))
+        known = batch.mask[:, model.likelihood.order]
+        base = torch.where(known, self._preparation.base(batch), 0.0).sum(0) / known.sum(0).clamp(min=1)
+        by_column = self._rates(model, index)[2][0].cpu() + base
+        return by_column[model.likelihood.inverse.cpu()].tolist()
+
+    def _fitted(self, model: Family, shrinkage: NDArray[np.float64]) -> Fitted:
+        some = torch.tensor(self._train[:LATENT_ROWS], device=self._device)
+        codes = encode(model, self._rows, some, generator=self._generator())[0]
+        return Fitted(
+            network=model.cpu().eval(),
+            preparation=self._preparation,
+            template=self._frame[:0],
+            forms=forms_of(self._frame, self._preparation.schema),
+            seed=self._seed,
+            trivial=self._trivial,
+            shrinkage=shrinkage,
+            codes=codes.cpu().numpy(),
+            quantiles=quantiles(self._table.values, self._table.observed),
+        )

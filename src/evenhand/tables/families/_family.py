@@ -1,0 +1,137 @@
+"""What a family of models says of itself, so that engines know no model by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from ..kinds import Encoding, PositiveRule, TableLikelihood
+from ._latent import Latent
+from ._layers import Stacked
+
+Heads = Callable[..., Tensor]
+"""What turns shared features, the heads' weights and biases into outputs: a `LinearBlock`, or nothing."""
+
+Statistics = tuple[Tensor, Tensor]
+"""Mean and deviation of the numbers of a batch, ``[R, 1, gaussians]`` each."""
+
+
+class Family(nn.Module, ABC):
+    """R models of one family, side by side on one table: a replica for every seed.
+
+    A family of your own is one file: a class with an encoder (`infer`, `most_probable`), a decoder (`decode`, with
+    its blocks), the way to natural parameters (`natural`), the prior, and the answers below. `FAMILIES` lists it.
+
+    Attributes:
+        likelihood: The heads' likelihoods.
+        n_latent: Size of z.
+        n_noise: How many standard normal numbers `infer` needs for a row and a sample.
+    """
+
+    name: ClassVar[str]
+    """What it is called in arguments and configs."""
+
+    objectives: ClassVar[tuple[str, ...]] = ("elbo",)
+    """The objectives that it can be trained with."""
+
+    encoding: ClassVar[Encoding | None] = None
+    """How its encoder sees cells; None where that is for the user to say."""
+
+    positive: ClassVar[PositiveRule | None] = None
+    """What it learns of positive numbers; None where that is for the user to say."""
+
+    analytic_kl: ClassVar[bool] = False
+    """Whether its ELBO always has the KL term in closed form."""
+
+    latent_follows_columns: ClassVar[bool] = True
+    """Whether the size of z is meant to grow with the table."""
+
+    prior_is_mixture: ClassVar[bool] = False
+    """Whether the prior is fitted to the data already, so that new rows need no mixture over codes."""
+
+    likelihood: TableLikelihood
+    n_latent: int
+    n_noise: int
+
+    @classmethod
+    @abstractmethod
+    def build(
+        cls,
+        n_inputs: int,
+        likelihood: TableLikelihood,
+        seeds: Sequence[int],
+        *,
+        n_latent: int | None = None,
+        n_hidden: int | None = None,
+        n_layers: int | None = None,
+    ) -> Family:
+        """Untrained replicas of a size; the family's own where a size is None. Sizes that it lacks are ignored."""
+
+    @abstractmethod
+    def architecture(self) -> dict[str, Any]:
+        """The arguments of the constructor beside likelihood and seeds, to build the same networks again."""
+
+    @property
+    @abstractmethod
+    def block_heads(self) -> list[list[int]]:
+        """For every place where gradients of the heads meet, the head of every output there.
+
+        The first place is the one that people look at.
+        """
+
+    @abstractmethod
+    def infer(self, inputs: Tensor, noise: Tensor, *, fixed_density: bool = False) -> Latent:
+        """Samples of the latent variables and their densities.
+
+        Args:
+            inputs: ``[R, B, I]``.
+            noise: Standard normal numbers ``[R, K, B, n_noise]``.
+            fixed_density: Whether log q is taken at constant parameters, so that gradients flow through z alone.
+        """
+
+    @abstractmethod
+    def most_probable(self, inputs: Tensor) -> Latent:
+        """The mode of the posterior, with K = 1."""
+
+    @abstractmethod
+    def prior(self, n: int, generator: torch.Generator) -> Latent:
+        """n draws from the prior, for one replica; densities are left out."""
+
+    @abstractmethod
+    def decode(self, latent: Latent, blocks: Sequence[Heads] = (), *, frozen: bool = False) -> Tensor:
+        """Outputs of all heads, ``[R, K, B, ...]``.
+
+        Args:
+            latent: Samples.
+            blocks: One for each of `block_heads`; ordinary linear heads if there are none.
+            frozen: Whether the decoder's parameters get no gradients.
+        """
+
+    @abstractmethod
+    def natural(self, outputs: Tensor, statistics: Statistics | None = None) -> Tensor:
+        """Natural parameters of the heads ``[R, K, B, P]`` from what `decode` gives."""
+
+    def log_prob(self, outputs: Tensor, targets: Tensor, statistics: Statistics | None = None) -> Tensor:
+        """Log-densities ``[R, K, B, D]`` of targets ``[R, B, T]`` at what `decode` gives."""
+        return self.likelihood.log_prob(self.natural(outputs, statistics), targets.unsqueeze(1), natural=True)
+
+    def normalise_by_batch(self, inputs: Tensor, targets: Tensor, mask: Tensor) -> tuple[Tensor, Statistics | None]:
+        """Inputs after a normalisation by the batch, and its statistics for `natural`; most families have none."""
+        return inputs, None
+
+    def start_from(self, marginals: Tensor) -> None:
+        """Let the heads start from the columns' marginal distributions ``[P]`` or ``[R, P]``, if they can."""
+
+    def start_step(self, steps: Tensor, steps_per_epoch: int) -> None:
+        """Follow schedules; called before every training step with the number of steps done, ``[1]``."""
+
+    def keep(self, index: Tensor) -> None:
+        """Go on with some replicas only."""
+        for module in self.modules():
+            if isinstance(module, Stacked):
+                module.keep(index)
+        self.likelihood.keep(index)
