@@ -17,7 +17,7 @@ ROOMS = {
     "evenhand": "what most programs need",
     "evenhand.impartial": "blocks, methods, readings",
     "evenhand.tables": "tables with holes",
-    "evenhand.modalities": "images, text and tables of the same things",
+    "evenhand.modalities": "images, text and tables together",
     "evenhand.datasets": "public data",
     "evenhand.lab": "experiments, and the paper",
 }
