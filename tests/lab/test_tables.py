@@ -295,10 +295,10 @@ def test_overhead():
         "LI": {"ms": 5.0, "ratio": 1.25},
         "own": {"ms": 6.0, "ratio": 1.5},
     }
-    table = tables.overhead({"rows": rows, "hardware": "CPU"})
+    table = tables.overhead([{"rows": rows, "hardware": "CPU"}])
     assert [str(cell) for cell in line(table, "LI")] == ["5.00", "1.25", "11.42", "1.14", "D"]
     assert [str(cell) for cell in line(table, "own")] == ["6.00", "1.50", "-", "-", "-"]
-    assert len(tables.overhead({"rows": rows}, published=False).header[0]) == 3
+    assert len(tables.overhead([{"rows": rows}], published=False).header[0]) == 3
 
 
 # ---------------------------------------------------------------- several modalities
@@ -366,7 +366,7 @@ def test_log_likelihoods_have_deviations():
     table = multimodal.log_likelihoods(mixtures(), "siwae")
     assert list(table.header[0][2:]) == ["X|M", "X|S", "X|T", "X|MS", "X|MT", "X|ST", "X|MST"]
     assert all("±" in str(cell) for row in table.rows for cell in row[2:])
-    with pytest.raises(ValueError, match="objective should be one of elbo, iwae, siwae. Found 'dreg'"):
+    with pytest.raises(ValueError, match="objective should be one of 'elbo', 'iwae', 'siwae'. Found 'dreg'"):
         multimodal.log_likelihoods(mixtures(), "dreg")
 
 
@@ -381,7 +381,7 @@ REPORTS = [report_of("hi"), report_of("labour", "HI-VAE"), *mixtures(experts=("m
 ALL = [
     *(make(REPORTS) for make in (tables.table1, tables.controls, tables.equal_rate, tables.table2, tables.table6)),
     *(make(REPORTS) for make in (tables.table7, tables.table8)),
-    tables.overhead({"rows": {"no blocks": {"ms": 4.0, "ratio": 1.0}}, "hardware": "GPU_1 & more"}),
+    tables.overhead([{"rows": {"no blocks": {"ms": 4.0, "ratio": 1.0}}, "hardware": "GPU_1 & more"}]),
     *(make(REPORTS) for make in (multimodal.table3, multimodal.table4, multimodal.table5, multimodal.table9)),
     *(multimodal.coherence_by_objective(REPORTS, objective) for objective in multimodal.OBJECTIVES),
     *(multimodal.log_likelihoods(REPORTS, objective) for objective in multimodal.OBJECTIVES),

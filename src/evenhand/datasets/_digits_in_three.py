@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..modalities.rows import Modalities
+from ._catalogue import CATALOGUE
 from ._fetch import need
 from ._labelled import LabelledModalities, Split, check_positive, check_split
 from ._mnist_svhn_text import text_codes
@@ -53,8 +54,8 @@ def digits_in_three(split: Split = "train", *, seed: int = 0, repeats: int = 5) 
         Modalities(values, {"digit": rows, "colour": others, "text": rows}),
         labels[rows],
         name="digits_in_three",
-        source="https://archive.ics.uci.edu/dataset/80/optical+recognition+of+handwritten+digits",
-        licence="CC BY 4.0",
+        source=CATALOGUE["digits_in_three"].source,
+        licence=CATALOGUE["digits_in_three"].licence,
         note="A small stand-in for MNIST-SVHN-Text.",
     )
 

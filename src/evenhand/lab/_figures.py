@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..tables.schema import Schema
 from ._multimodal_figures import _figure_class, parallel_coordinates
 from ._multimodal_tables import OBJECTIVES
+from ._page_answer import column_pairs
+from ._pairplot import pair_plot
 from ._results import Run, TableReport
-from ._selection import chosen_results
+from ._selection import MODELS, chosen_results, data_of
 from ._tables import ordered, title_of
 
 if TYPE_CHECKING:
@@ -65,6 +70,43 @@ def parallel(reports: Iterable[Mapping[str, Any]], model: str, *, data: str = "m
     if not results:
         raise ValueError(f"reports should have at least one of {model} on {data}. Found none.")
     return _svg(parallel_coordinates(results))
+
+
+# ---------------------------------------------------------------- for the catalogue
+
+
+def rate_distortions(reports: Sequence[Mapping[str, Any]], *, folders: Sequence[Path] = ()) -> dict[str, str]:
+    """`rate_distortion` of all reports."""
+    return {"all": rate_distortion(reports)}
+
+
+def parallels(reports: Sequence[Mapping[str, Any]], *, folders: Sequence[Path] = ()) -> dict[str, str]:
+    """`parallel` of every model that there is."""
+    data = data_of(reports)
+    there = {report["config"]["model"]["experts"] for report in reports}
+    return {name: parallel(reports, title, data=data) for name, title in MODELS.items() if name in there}
+
+
+def pair_plots(reports: Sequence[Mapping[str, Any]], *, folders: Sequence[Path] = ()) -> dict[str, str]:
+    """Pair plots of the four columns that gain most, for every run that generated rows."""
+    found = {folder.name: _pair_plot(folder) for folder in folders if (folder / "samples.npz").is_file()}
+    if not found:
+        raise ValueError(
+            "figure4 should have runs that generated rows. Found none: run one with evaluation.generate=1000, or "
+            "`evenhand compare DATA`."
+        )
+    return found
+
+
+def _pair_plot(folder: Path) -> str:
+    report = TableReport(json.loads((folder / "report.json").read_text(encoding="utf-8")))
+    with np.load(folder / "samples.npz", allow_pickle=False) as arrays:
+        rows = {label: arrays[label] for label in ("real", *report.report["generated"]["labels"])}
+    columns = [pair.name for pair in column_pairs(report, report.best())][:4]
+    return pair_plot(rows.pop("real"), rows, Schema.from_toml(report.report["schema"]), columns)
+
+
+# ---------------------------------------------------------------- inside
 
 
 def _panel(axis: Axes, report: TableReport) -> None:

@@ -63,8 +63,11 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(report, dict) or report.get("experiment") not in _NEEDED:
         raise ValueError(f"{path} should be the report of an experiment. Found another JSON file; take it away.")
     if report.get("format") != FORMAT:
-        found = report.get("format")
-        raise ValueError(f"{path} should be a report of format {FORMAT}. Found {found!r}; run the experiment again.")
+        found, version = report.get("format"), report.get("versions", {}).get("evenhand", "in another version")
+        raise ValueError(
+            f"{path} should be a report of format {FORMAT}. Found {found!r}, of evenhand {version}; read it with that "
+            "version, or run the experiment again."
+        )
     absent = [key for key in _NEEDED[report["experiment"]] if key not in report]
     if absent:
         raise ValueError(f"{path} should have the keys {', '.join(absent)}. Found none of them; is it whole?")

@@ -12,11 +12,12 @@ from ._multimodal_scores import MultimodalScores
 from ._score_tables import BASELINE, Result
 
 Rule = Literal["relative", "count"]
+DATA = "mnist_svhn_text"  # the paper's
 MODELS = {"mvae": "MVAE", "mmvae": "MMVAE", "mopoe": "MoPoE"}
 
 
 def multimodal_results(
-    reports: Iterable[Mapping[str, Any]], objective: str, *, data: str = "mnist_svhn_text", validation: bool = False
+    reports: Iterable[Mapping[str, Any]], objective: str, *, data: str = DATA, validation: bool = False
 ) -> list[Result]:
     """Scores over seeds by model and method, for the tables of `evenhand.lab`; plain training first.
 
@@ -48,9 +49,7 @@ def multimodal_results(
     return [(*key, [scores for _, scores in sorted(found[key].items())]) for key in keys]
 
 
-def chosen_results(
-    reports: Iterable[Mapping[str, Any]], objective: str, *, data: str = "mnist_svhn_text"
-) -> list[Result]:
+def chosen_results(reports: Iterable[Mapping[str, Any]], objective: str, *, data: str = DATA) -> list[Result]:
     """Plain training and the chosen method of every model: by relative improvement, for MVAE by counts.
 
     Args:
@@ -69,6 +68,12 @@ def chosen_results(
             methods = {BASELINE, select(seen, "count" if model == "MVAE" else "relative")}
         kept += [result for result in results if result[1] in methods]
     return kept
+
+
+def data_of(reports: Iterable[Mapping[str, Any]]) -> str:
+    """The paper's data if reports are of these, or if there are none; else those of the first report."""
+    names = [str(report["data"]["name"]) for report in reports]
+    return DATA if DATA in names or not names else names[0]
 
 
 def select(results: Iterable[Result], rule: Rule, *, baseline: str = BASELINE) -> str:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ._score_tables import Cell as Score
 from ._score_tables import Row
@@ -148,6 +149,19 @@ class Table:
                 "",
             ]
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as JSON can hold it, but for numbers that are not finite."""
+
+        def cell(found: str | Cell) -> Any:
+            return found if isinstance(found, str) else {"value": found.value, "std": found.std, "bold": found.bold}
+
+        return {
+            "title": self.title,
+            "header": [list(row) for row in self.header],
+            "rows": [[cell(found) for found in row] for row in self.rows],
+            "notes": [*self.notes],
+        }
 
     def _padded(self, line: Sequence[str], widths: Sequence[int]) -> str:
         pairs = enumerate(zip(line, widths, strict=True))

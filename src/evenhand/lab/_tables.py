@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ._multimodal_tables import coherence_by_objective
 from ._published import DATA, GROUPS, HETEROGENEOUS, OVERHEAD, SETTINGS, TABLE1, TABLE2, TABLE6, TABLE7, TABLE8, Pair
 from ._results import Run, TableReport
 from ._score_tables import ALPHA
@@ -84,8 +85,13 @@ def controls(reports: Reports, *, published: bool = True) -> Table:
     return Table("Reconstruction, and what it costs", header, rows, notes, 2, breaks)
 
 
-def equal_rate(reports: Reports) -> Table:
-    """The chosen method beside plain training at the same rate, where KL weights let us know it."""
+def equal_rate(reports: Reports, *, published: bool = True) -> Table:
+    """The chosen method beside plain training at the same rate, where KL weights let us know it.
+
+    Args:
+        reports: Of any tables and models.
+        published: Changes nothing: the paper has no such numbers.
+    """
     measures = (("error", "error", 3), ("log_likelihood", "log p", 1), ("hidden", "hidden cells", 3))
     rows: list[list[str | Cell]] = []
     for report in ordered(reports):
@@ -107,6 +113,14 @@ def equal_rate(reports: Reports) -> Table:
         "to that rate (within 3 %); if not, the nearest end of its curve stands here. One KL weight is no curve."
     ]
     return Table("At equal rate", header, rows, notes, 2)
+
+
+def reached(report: Mapping[str, Any]) -> Table:
+    """What one run came to: the table of its report alone."""
+    if report["experiment"] == "table":
+        return controls([report], published=False)
+    objective = report["config"]["objective"]["name"]
+    return coherence_by_objective([report], objective, data=report["data"]["name"], published=False)
 
 
 def table2(reports: Reports, *, published: bool = True) -> Table:
@@ -169,13 +183,14 @@ def table8(reports: Reports, *, published: bool = True) -> Table:
     return Table("Test errors, mean ± standard deviation", header, rows, [BOLD], 2, range(0, len(rows), 2))
 
 
-def overhead(report: Mapping[str, Any], *, published: bool = True) -> Table:
+def overhead(reports: Reports, *, published: bool = True) -> Table:
     """What blocks cost in a step of training, beside the paper's inset.
 
     Args:
-        report: What ``benchmarks/mixture_overhead.py`` writes.
+        reports: What ``benchmarks/mixture_overhead.py`` writes; the first one is shown.
         published: Whether to write the paper's hours beside our milliseconds.
     """
+    report = next(iter(reports))
     paper = {" + ".join(goals) or "no blocks": (hours, blocks) for goals, hours, blocks in OVERHEAD}
     rows: list[list[str | Cell]] = []
     for name, entry in report["rows"].items():

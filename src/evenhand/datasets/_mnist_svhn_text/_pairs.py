@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...modalities.rows import Modalities
 from .. import _mnist, _svhn
+from .._catalogue import CATALOGUE
 from .._labelled import LabelledModalities, Split, check_positive, check_split
 
 # 71 symbols, of which "-" occurs twice, as published; the second one is never written.
@@ -48,8 +49,8 @@ def mnist_svhn_text(
         Modalities({"mnist": images, "svhn": numbers, "text": text}, {"mnist": first, "svhn": second, "text": first}),
         labels[first],
         name="mnist_svhn_text",
-        source=f"{_mnist.SOURCE}, {_svhn.SOURCE}",
-        licence=f"MNIST: {_mnist.LICENCE}; SVHN: {_svhn.LICENCE}",
+        source=", ".join(CATALOGUE[part].source for part in ("mnist", "svhn")),
+        licence="; ".join(f"{part.upper()}: {CATALOGUE[part].licence}" for part in ("mnist", "svhn")),
         note=_svhn.NOTE if _svhn.is_rebuilt(split) else "",
     )
 

@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-Choice = Literal["product", "mixture", "mixture-of-products"]
+ExpertsName = Literal["product", "mixture", "mixture-of-products"]
 MANY = 127
 
 
@@ -91,7 +91,7 @@ def members_observed(subsets: Tensor, observed: Tensor) -> tuple[Tensor, Tensor]
 
 def expert_subsets(
     names: Sequence[str],
-    experts: Choice | Iterable[Iterable[str]],
+    experts: ExpertsName | Iterable[Iterable[str]],
     *,
     max_size: int | None = None,
     max_experts: int | None = None,

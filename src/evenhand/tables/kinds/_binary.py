@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..schema import Kind
 from ._density import Density
 from ._gaussian import Parameters
 from ._group import Group, Statistics
@@ -65,6 +66,7 @@ class Binaries(Group):
 class BinaryColumn(ColumnKind):
     """Two categories, as their codes 0 and 1."""
 
+    kind = Kind.BINARY
     group = Binaries
 
     def inputs(self, x: Tensor, encoding: Encoding) -> Tensor:

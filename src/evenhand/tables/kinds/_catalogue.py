@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..schema import Column, Kind
+from ..schema import Column
 from ._binary import BinaryColumn
 from ._categorical import CategoricalColumn
 from ._count import CountColumn
@@ -11,17 +11,17 @@ from ._ordinal import OrdinalColumn
 from ._positive import PositiveColumn
 from ._real import RealColumn
 
-KINDS: dict[Kind, type[ColumnKind]] = {
-    Kind.REAL: RealColumn,
-    Kind.POSITIVE: PositiveColumn,
-    Kind.COUNT: CountColumn,
-    Kind.BINARY: BinaryColumn,
-    Kind.CATEGORICAL: CategoricalColumn,
-    Kind.ORDINAL: OrdinalColumn,
-}
-# Columns of a likelihood stand in this order, numbers first; those of one line mix. Saved models depend on it.
-ORDER = ((Kind.REAL,), (Kind.POSITIVE,), (Kind.COUNT,), (Kind.BINARY,), (Kind.CATEGORICAL, Kind.ORDINAL))
-RANK = {kind: rank for rank, line in enumerate(ORDER) for kind in line}
+# Columns of a likelihood stand in this order, numbers first, then by the number of categories; kinds on one line mix.
+# Saved models depend on it.
+ORDER: tuple[tuple[type[ColumnKind], ...], ...] = (
+    (RealColumn,),
+    (PositiveColumn,),
+    (CountColumn,),
+    (BinaryColumn,),
+    (CategoricalColumn, OrdinalColumn),
+)
+KINDS = {kind.kind: kind for line in ORDER for kind in line}
+RANK = {kind.kind: rank for rank, line in enumerate(ORDER) for kind in line}
 
 
 def as_kind(column: Column) -> ColumnKind:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..schema import Kind
 from ._density import Density
 from ._gaussian import Parameters
 from ._group import Group, Statistics
@@ -99,6 +100,8 @@ class NominalColumn(ColumnKind):
 
 class CategoricalColumn(NominalColumn):
     """Categories without an order."""
+
+    kind = Kind.CATEGORICAL
 
     @property
     def n_locations(self) -> int:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..schema import Kind
 from ._density import Density
 from ._gaussian import Parameters
 from ._group import Group, How, Statistics, spread
@@ -80,6 +81,7 @@ class Counts(Group):
 class CountColumn(ColumnKind):
     """Whole numbers from 0: x - shift, with shift 1 if all training counts are 1 or more."""
 
+    kind = Kind.COUNT
     group = Counts
 
     def fit(self, seen: Array, rule: PositiveRule) -> Units:

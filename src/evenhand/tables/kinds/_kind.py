@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..schema import Column
+from ..schema import Column, Kind
 
 if TYPE_CHECKING:
     from ._group import Group
@@ -38,6 +38,7 @@ class ColumnKind(ABC):
         column: The column.
     """
 
+    kind: ClassVar[Kind]
     group: ClassVar[type[Group]]  # of columns of this kind, and perhaps of others of the same density
 
     def __init__(self, column: Column) -> None:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..schema import Kind
 from ._categorical import NominalColumn
 from ._kind import Encoding
 
@@ -14,6 +15,8 @@ SMALLEST = 1e-6
 
 class OrdinalColumn(NominalColumn):
     """Categories in an order."""
+
+    kind = Kind.ORDINAL
 
     @property
     def n_scales(self) -> int:

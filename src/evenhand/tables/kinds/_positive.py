@@ -7,6 +7,7 @@ import math
 import numpy as np
 from torch import Tensor
 
+from ..schema import Kind
 from ._kind import Array, Mask, PositiveRule, Units
 from ._logarithm import from_logarithm
 from ._numbers import NumberColumn
@@ -23,6 +24,7 @@ class PositiveColumn(NumberColumn):
     with offset 1, as HI-VAE has it.
     """
 
+    kind = Kind.POSITIVE
     logarithmic = True
 
     @property

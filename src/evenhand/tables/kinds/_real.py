@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..schema import Kind
 from ._kind import Array, PositiveRule, Units
 from ._numbers import NumberColumn
 
@@ -11,6 +12,7 @@ from ._numbers import NumberColumn
 class RealColumn(NumberColumn):
     """Any number: (x - centre) / scale has mean 0 and standard deviation 1."""
 
+    kind = Kind.REAL
     logarithmic = False
     largest_zero = 0.0
 
