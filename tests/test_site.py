@@ -18,6 +18,7 @@ def tools(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs" / "site")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run_small(path, tmp_path):
     from notebooks import as_jupyter, executed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Any
@@ -79,4 +80,9 @@ def reference() -> Iterator[tuple[str, str]]:
     lines = [f"- [`{room}`]({room}.md): {words}" for room, words in ROOMS.items()]
     yield "reference/index.md", "\n".join(["# Reference", "", "Every public name, by room.", "", *lines, ""])
     for room in ROOMS:
-        yield f"reference/{room}.md", f"# `{room}`\n\n::: {room}\n"
+        yield f"reference/{room}.md", f"# `{room}`\n\n::: {room}\n    options:\n      members: {_public_names(room)}\n"
+
+
+def _public_names(room: str) -> list[str]:
+    """What a room exports. It is asked itself, because not all rooms spell their names out."""
+    return [name for name in import_module(room).__all__ if not name.startswith("__")]
