@@ -8,7 +8,7 @@ WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile
 TORCH ?= 2.11.0
 
-.PHONY: demo test quick coverage kernels check dist wheel-test oldest paper benchmarks clean
+.PHONY: demo test quick coverage kernels check docs dist wheel-test oldest paper benchmarks clean
 
 demo: $(VENV)/demo.done   ## compare plain and impartial training on real data, print the table, write the page
 	$(BIN)/evenhand compare hi --seeds 2 --page demo.html
@@ -30,6 +30,10 @@ check: $(VENV)/check.done $(VENV)/test.done   ## lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/docs.done   ## the site, with executed notebooks, in build/site: three minutes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python docs/site/check.py build/site
 
 dist: $(VENV)/dist.done   ## wheel and source archive, in dist/
 	rm -rf dist build/lib build/bdist.*
@@ -65,6 +69,10 @@ $(VENV)/demo.done: $(VENV)/base.done
 
 $(VENV)/test.done: $(VENV)/base.done
 	$(INSTALL) -e '.[demo,ray]' --group test
+	touch $@
+
+$(VENV)/docs.done: $(VENV)/base.done
+	$(INSTALL) -e '.[demo]' --group docs
 	touch $@
 
 $(VENV)/dist.done: $(VENV)/base.done

@@ -192,7 +192,7 @@ def test_a_dead_expert_gets_gradients_again():
         way = gradient if found.encoders is None else gradient * found.encoders
         shares[type(rule).__name__] = way[2].sum().item() / B
     assert shares["Tight"] < 1e-100
-    assert shares["Balanced"] > 0.05
+    assert shares["Balanced"] > 0.02
     assert shares["PartlyTight"] == pytest.approx(1 / 3)
     assert shares["LooseToTight"] == pytest.approx(1 / 3)  # at the first step
 
