@@ -1,4 +1,8 @@
-"""Every test starts from the same seed, in double precision."""
+"""Every test starts from the same seed, in double precision; what is slow is marked here."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # also for the processes that tests start
 
 import pytest
 import torch
@@ -6,6 +10,7 @@ from hypothesis import settings
 
 settings.register_profile("evenhand", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("evenhand")
+collect_ignore = ["smoke"]  # scripts for an installed wheel
 torch.set_num_threads(1)  # tensors are tiny here; threads would only wait for each other
 
 

@@ -19,6 +19,9 @@ MAY_IMPORT["lab"] = MAY_IMPORT["datasets"] | {"datasets"}
 MAY_IMPORT["cli"] = MAY_IMPORT["lab"] | {"lab"}
 MAY_IMPORT["__main__"] = {"cli"}
 
+# Files of no room: every room may use them.
+ROOT = ("__init__", "_lazy", "_version", "__version__")
+
 # In the room of tables data flow one way too.
 TABLES = ("cells", "schema", "frames", "kinds", "families", "objectives", "stack", "inference", "estimator")
 MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "training", "inference", "estimator")
@@ -37,7 +40,7 @@ def modules_imported_by(file: Path) -> set[tuple[str, ...]]:
         else:
             continue
         found |= {tuple(name.split(".")[1:]) for name in names if name.startswith("evenhand.")}
-    return {path for path in found if path[0] != "_lazy"}
+    return {path for path in found if path[0] not in ROOT}
 
 
 def of_others(file: Path) -> list[tuple[str, ...]]:
@@ -54,7 +57,7 @@ def of_others(file: Path) -> list[tuple[str, ...]]:
 def files():
     for file in sorted(PACKAGE.rglob("*.py")):
         room = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        if room not in ("__init__", "_lazy"):
+        if room not in ROOT:
             yield pytest.param(room, file, id=str(file.relative_to(PACKAGE)))
 
 

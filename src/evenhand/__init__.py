@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._lazy import lazy_names
+from ._version import __version__
 
 if TYPE_CHECKING:
     from .impartial import (
@@ -39,6 +40,7 @@ __all__ = [
     "Schema",
     "Sum",
     "TabularVAE",
+    "__version__",
     "find_blocks",
     "scale_gradient",
 ]
@@ -49,4 +51,6 @@ _HOMES = {
     "Schema": "tables",
     "TabularVAE": "tables",
 }
-__getattr__, __dir__ = lazy_names(__name__, {name: _HOMES.get(name, "impartial") for name in __all__})
+__getattr__, __dir__ = lazy_names(
+    __name__, {name: _HOMES.get(name, "impartial") for name in __all__ if name != "__version__"}
+)

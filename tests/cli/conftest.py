@@ -12,6 +12,7 @@ from ..datasets.conftest import data_folder  # noqa: F401  # a fixture
 ROWS = 60
 MARKUP = "[bold red]age[/bold red]"
 STEERING = "in\x1b[31mcome"
+FAST = ("--method", "sum", "--kl-weight", "0.3", "--epochs", "1", "--device", "cpu")
 
 
 @pytest.fixture
@@ -54,3 +55,14 @@ def runs(table, tmp_path_factory):
     result = CliRunner().invoke(app, command, prog_name="evenhand")
     assert result.exit_code == 0, result.stderr
     return folder, command, result
+
+
+@pytest.fixture(scope="session")
+def model(table, tmp_path_factory):
+    """A saved model, the filled table, and what the command printed."""
+    folder = tmp_path_factory.mktemp("model")
+    out, saved = folder / "filled.csv", folder / "model.safetensors"
+    command = ["impute", str(table), "-o", str(out), "--save-model", str(saved), *FAST]
+    result = CliRunner().invoke(app, command, prog_name="evenhand")
+    assert result.exit_code == 0, result.stderr
+    return saved, out, result

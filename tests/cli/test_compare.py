@@ -1,15 +1,11 @@
-"""`compare`, `diagnose` and what they say."""
+"""`compare` and what it prints."""
 
 import json
-import math
 from pathlib import Path
 
-import pytest
-
 from evenhand.cli._console import Console
-from evenhand.cli._diagnose import conflicts
-from evenhand.cli._report_words import compared, show_compared
-from evenhand.lab._results import TableReport
+from evenhand.cli._report_words import show_compared
+from evenhand.lab import TableReport, compared
 
 from ..lab._reports import table_report
 from .conftest import MARKUP, STEERING
@@ -57,18 +53,6 @@ def test_the_page_is_written_and_the_run_is_not_done_again(runs, go):
     assert report["command"].startswith("evenhand compare ")
 
 
-def test_what_is_not_known_at_the_same_rate_is_null():
-    found = compared(TableReport(table_report(kl_weights=(1.0,))))
-    assert math.isnan(found["plain"]["error_at_the_same_rate"])
-    assert found["plain"]["beyond_the_curve"] is None
-    assert "plain training would do at that rate is not known" in found["summary"][1]
-    report = table_report()
-    for rate, beyond in ((99.0, True), (3.0, False)):
-        for run in report["runs"]:
-            run["rate"] = [2.0 / run["kl_weight"] if run["method"] == "sum" else rate] * 3
-        assert compared(TableReport(report))["plain"]["beyond_the_curve"] is beyond
-
-
 def test_neglect_says_what_it_is_measured_by(capsys):
     report = table_report()
     report["trivial"]["columns"] = [0.0] * 6
@@ -96,35 +80,6 @@ def test_overrides_and_methods_are_checked_before_training(table, go):
     assert "Did you mean 'imtlg'?" in wrong.stderr
 
 
-def test_what_is_no_schema_is_named(table, go):
-    wrong = go("compare", table, "--schema", table)
-    assert wrong.exit_code == 2
-    assert wrong.stderr.startswith("Error: --schema should name a schema, as `schema -o` writes it. ")
-    assert str(table) in wrong.stderr
-
-
-def test_runs_have_to_be_written_somewhere(table, go, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    wrong = go("compare", table, "--steps", "1", "--out", "file/runs")
-    assert wrong.exit_code == 2
-    assert wrong.stderr == f"Error: --out should be a folder that can be written to. Found {tmp_path / 'file'}.\n"
-    monkeypatch.setattr("evenhand.cli._arguments.os.access", lambda path, mode: False)
-    wrong = go("compare", table, "--steps", "1", "--out", "runs/deep")
-    assert (wrong.exit_code, wrong.stderr.endswith(f"Found {tmp_path}.\n")) == (2, True)
-    assert not (tmp_path / "runs").exists()
-
-
-def test_an_unknown_data_set_suggests_a_close_one(go, tmp_path):
-    result = go("compare", "adlt")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == (
-        "Error: DATA should be a file, or the name of a public data set. Found 'adlt'. Did you mean 'adult'?\n"
-    )
-    (tmp_path / "people.csv").write_text("a\n1\n")
-    assert "Did you mean 'people.csv'?" in go("compare", "people.cvs").stderr
-    assert "`evenhand datasets` lists" in go("compare", "zzzzzz").stderr
-
-
 def test_bad_data_fail_without_a_traceback(go, tmp_path):
     (tmp_path / "few.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "broken.csv").write_text("a,b\n1,2,3\n")
@@ -147,36 +102,6 @@ def test_a_schema_is_used(table, go, tmp_path):
     assert "impartial" not in document
     assert go("compare", table, "--schema", "no.toml").exit_code == 2
     assert "public data sets have their own schema" in go("compare", "hi", "--schema", "schema.toml").stderr
-
-
-def test_diagnose_says_where_gradients_conflict(table, go):
-    result = go("diagnose", table, "--steps", 2)
-    assert result.exit_code == 0, result.stderr
-    assert "An even share would be 33.3%." in result.stdout
-    assert "Not learnt" in result.stdout
-    document = json.loads(go("diagnose", table, "--steps", 2, "--json").stdout)  # which is done already
-    assert sum(c["share_last"] for c in document["columns"]) == pytest.approx(1, abs=1e-3)
-    assert document["n_pairs"] == 3
-
-
-def test_the_advice_follows_from_shares_and_cosines():
-    report = table_report()
-    n = len(report["data"]["columns"])
-    eye = [[float(i == j) for j in range(n)] for i in range(n)]
-    even, starved = [1 / n] * n, [0.5, 0.01, *[0.49 / (n - 2)] * (n - 2)]
-    against = [row[:] for row in eye]
-    against[0][1] = against[1][0] = -0.5
-
-    def advice(shares, cosines):
-        report["conflicts"] = {"steps": [1], "plain": {"shares": [shares], "cosines": cosines}}
-        return conflicts(TableReport(report))
-
-    assert advice(even, eye)["method"] == "sum"
-    assert advice(even, against)["method"] == "pcgrad"
-    assert advice(starved, eye)["method"] == "imtlg"
-    both = advice(starved, against)
-    assert both["method"] == "imtlg>>pcgrad"
-    assert both["pairs"] == [{"cosine": -0.5, "columns": [*report["data"]["columns"][:2]]}]
 
 
 def test_steps_are_those_of_the_rows_that_are_taken(go, table):

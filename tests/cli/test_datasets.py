@@ -1,42 +1,12 @@
 """`datasets`: a list, fetching and checking."""
 
-import inspect
 import json
-import sys
 
 import pytest
 
-from evenhand import datasets
-from evenhand.cli import _datasets
-from evenhand.cli._names import DATASETS, EXPERTS, IMAGES, KINDS, MODELS
-from evenhand.datasets import _fetch
-from evenhand.lab import _paper, _selection
-from evenhand.tables.schema import Kind
+from evenhand.datasets import CATALOGUE, _fetch
 
 CSV = b"a,b\n1,2\n"
-
-
-def test_names_are_those_of_the_library():
-    assert tuple(DATASETS) == datasets.NAMES
-    assert MODELS == _paper.MODELS
-    assert tuple(_selection.MODELS) == EXPERTS
-    assert tuple(Kind) == KINDS
-
-
-@pytest.mark.parametrize("name", [*DATASETS, *IMAGES])
-def test_the_list_repeats_what_data_sets_say(name):
-    rows, columns, licence, source = {**DATASETS, **IMAGES}[name]
-    code = inspect.getsource(sys.modules[f"evenhand.datasets._{name}"])
-    assert f'"{licence}"' in code
-    assert f'"{source}"' in code
-    if name in DATASETS and name != "miniboone":
-        assert f"rows={rows}," in code
-    assert columns > 0
-
-
-def test_sizes_are_right(data_folder):
-    for name in ("hi", "wine", "labour"):
-        assert datasets.load(name).frame.shape == DATASETS[name][:2]
 
 
 @pytest.fixture
@@ -68,13 +38,13 @@ def test_the_list_says_where_they_are(elsewhere, go):
     }
     assert rows["hi"]["licence"] == "GPL-2 or later"
     printed = go("datasets").stdout
-    assert all(name in printed for name in (*DATASETS, *IMAGES))
+    assert all(name in printed for name in CATALOGUE)
 
 
 def test_a_package_may_bring_them(elsewhere, monkeypatch):
     monkeypatch.setattr(_fetch, "in_package", lambda file: file.r is not None)
-    assert _datasets.where("hi") == "package"
-    assert _datasets.where("wine") == "not here"
+    assert CATALOGUE["hi"].place == "package"
+    assert CATALOGUE["wine"].place == "not here"
 
 
 def test_verifying_does_not_fetch(elsewhere, go):

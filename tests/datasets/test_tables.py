@@ -2,6 +2,8 @@ import hashlib
 import lzma
 import sys
 from collections import Counter
+from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -41,7 +43,7 @@ def test_all_of_the_paper_are_there():
 
 @pytest.mark.parametrize("name", datasets.NAMES)
 def test_every_file_tells_its_source_and_checksum(name):
-    module = sys.modules[f"evenhand.datasets._{name}"]
+    module = import_module(f"evenhand.datasets._{name}")
     files = [value for value in vars(module).values() if isinstance(value, File)]
     files += getattr(module, "FILES", {}).values()
     assert files
@@ -121,7 +123,7 @@ def test_the_whole_of_miniboone_is_read(tmp_path, monkeypatch):
     monkeypatch.setenv("EVENHAND_DATA", str(tmp_path))
     file = File("MiniBooNE_PID.txt", hashlib.sha256(content.encode()).hexdigest())
     monkeypatch.setattr(_miniboone, "FILE", file)
-    monkeypatch.setattr(_miniboone, "ROWS", 4)
+    monkeypatch.setitem(datasets.CATALOGUE, "miniboone", replace(datasets.CATALOGUE["miniboone"], rows=4))
     data = datasets.miniboone()
     assert data.frame.shape == (4, 43)
     assert data.frame["m4"].tolist() == [4, 54, 104, 154]
@@ -240,7 +242,9 @@ def test_the_size_of_a_data_set_is_checked():
     from evenhand.datasets._dataset import dataset
 
     frame = pd.DataFrame({"a": [1.0, 2.0]})
-    with pytest.raises(ValueError, match="toy should have 3 rows and the columns a. Found 2 rows."):
-        dataset("toy", frame, real("a"), rows=3, source="", licence="")
+    with pytest.raises(ValueError, match="hi should have 22272 rows and the columns a. Found 2 rows."):
+        dataset("hi", frame, real("a"))
+    with pytest.raises(ValueError, match="hi should have 3 rows and the columns a. Found 2 rows."):
+        dataset("hi", frame, real("a"), rows=3)
     with pytest.raises(ValueError, match="Found 2 rows and no b."):
-        dataset("toy", frame, real("a", "b"), rows=2, source="", licence="")
+        dataset("hi", frame, real("a", "b"), rows=2)

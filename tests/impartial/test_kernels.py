@@ -25,7 +25,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning"),
 ]
-SIZES = [2, 3, 5, 12, 16, 21, 43]
+# The interpreter takes seconds where a GPU takes microseconds; `test_a_larger_tile` is its one large problem.
+SIZES = [2, 5] if INTERPRETED else [2, 3, 5, 12, 16, 21, 43]
 
 
 @pytest.fixture(autouse=True)
@@ -166,6 +167,31 @@ def test_cagrad(size, kind, c):
     gram = grams(kind, size)
     found, expected = CAGrad(c).mixing(gram).sum(-2), torch_only(lambda: CAGrad(c).mixing(gram)).sum(-2)
     assert_close(_solvers.times(gram, found), _solvers.times(gram, expected), 1e-6)
+
+
+LARGER = {
+    "pivot": MGDA().weights,
+    "project": lambda gram: _pcgrad.project(gram, torch.arange(17, device=DEVICE).flip(0).expand(1, 17)),
+    "cagrad": CAGrad(0.4).mixing,
+    "least norm": IMTLG().weights,
+}
+
+
+@pytest.mark.parametrize("kernel", LARGER)
+def test_a_larger_tile(kernel):
+    """One head more than the smallest tile holds."""
+    gram = grams("random", 17, batch=1)
+    assert _kernels._block(17) == 32
+    assert_close(LARGER[kernel](gram), torch_only(lambda: LARGER[kernel](gram)), 1e-8)
+
+
+def test_every_kernel_is_among_them(monkeypatch):
+    launch, launched = _kernels._launch, set()
+    monkeypatch.setattr(_kernels, "_launch", lambda kernel, *args: launched.add(kernel) or launch(kernel, *args))
+    for call in LARGER.values():
+        call(grams("random", 17, batch=1))
+    kernels = {kernel for kernel in vars(_kernels).values() if isinstance(kernel, type(_kernels._pivot))}
+    assert launched == kernels - {_kernels._solve}  # which others call
 
 
 METHODS = [MGDA(), UPGrad(), IMTLG(), CAGrad(0.4), PCGrad(generator=generator())]

@@ -5,7 +5,7 @@ from torch import nn
 
 from evenhand.modalities.likelihoods import Normal
 from evenhand.modalities.models import MixtureVAE, expert_subsets
-from evenhand.modalities.training import ImpartialMixture
+from evenhand.modalities.training import ImpartialMixture, Options
 
 L = 2
 SIZES = {"a": 3, "b": 2, "c": 4}
@@ -63,8 +63,9 @@ def network(experts="mixture", names="abc", *, exact=False, prior_expert=None, e
 
 
 def core(net, **options):
-    options = {"local_step": "none", "n_samples": 3, **options}
-    return ImpartialMixture(net, dimensions=[SIZES[name] for name in net.names], **options)
+    impartial = options.pop("impartial", None)
+    options = Options(**{"local_step": "none", "n_samples": 3, **options})
+    return ImpartialMixture(net, [SIZES[name] for name in net.names], options, impartial)
 
 
 def draw(n, names="abc", seed=5):

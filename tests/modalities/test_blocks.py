@@ -408,7 +408,7 @@ def test_a_weight_in_the_call_takes_the_place_of_the_own():
         ({"n_samples": 0}, "n_samples should be an integer >= 1. Found 0"),
         ({"n_samples": True}, "n_samples should be an integer >= 1. Found True"),
         ({"n_negatives": 1.5}, "n_negatives should be an integer >= 1. Found 1.5"),
-        ({"micro_batch": 0}, "micro_batch should be an integer >= 1. Found 0"),
+        ({"micro_batch": 0}, "micro_batch should be an integer >= 1 or None. Found 0"),
         ({"kl_weight": -1.0}, "kl_weight should be a number >= 0. Found -1.0"),
         ({"kl_weight": float("nan")}, "kl_weight should be a number >= 0. Found nan"),
         ({"impartial": {"IL": Sum()}}, "goals of impartial should be one of 'LI'.* Found 'IL'"),

@@ -18,6 +18,7 @@ from evenhand.modalities.objectives import (
     mixture_log_weights,
     mixture_shares,
     mmjsd,
+    with_unrelated,
 )
 
 from ._linear import CHOICES, NOISE, SIZES, core, draw, gradients, holes, log_evidence, network, vector
@@ -401,7 +402,7 @@ def test_rows_are_never_compared_with_themselves():
     model = core(network("mixture"), objective="contrastive", n_negatives=7)
     rows = torch.arange(4.0)[:, None]
     values = {name: rows.expand(4, SIZES[name]) for name in "abc"}
-    more, mask, noise = model._with_unrelated(values, None, model.noise(4))
+    more, mask, noise = with_unrelated(values, None, model.noise(4), 7)
     assert mask is None
     assert noise.shape[2] == 4 * (1 + 3 * 7)
     copies = torch.stack([x[:, 0].unflatten(0, (-1, 4)) for x in more.values()])  # [D, copies, 4]

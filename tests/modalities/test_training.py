@@ -20,7 +20,7 @@ from evenhand.common._captured import pack, unpack
 from evenhand.impartial import IMTLG, MGDA, CAGrad, GradDrop, GradNorm, PCGrad
 from evenhand.modalities.rows import Modalities
 from evenhand.modalities.training import ImpartialMixture, Loop
-from evenhand.modalities.training._loop import _Means
+from evenhand.modalities.training._means import Means
 
 from ._tiny import assert_same, decoder, differ, encoder, rows, tiny, weights
 
@@ -713,17 +713,17 @@ def test_nothing_broken_is_saved(monkeypatch, tmp_path):
 
 
 def test_since_when_numbers_are_broken():
-    means = _Means(torch.device("cpu"), 3)
+    means = Means(torch.device("cpu"), 3)
     for number in ([1.0, 2.0, 3.0], [1.0, torch.nan, 3.0], [torch.inf, 1.0, 1.0]):
         means.add(torch.tensor(number), torch.ones(3))
         means.n += 1
     assert means.broken() == (1, [1])
-    means = _Means(torch.device("cpu"), 2)
+    means = Means(torch.device("cpu"), 2)
     means.add(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]))
     means.add(torch.tensor([3.0, 4.0]), torch.tensor([1.0, 0.0]))
     means.n = 2
     assert means.broken() is None
-    other = _Means(torch.device("cpu"), 2)
+    other = Means(torch.device("cpu"), 2)
     other.restore(means.state())
     assert means.take().tolist() == other.take().tolist() == [[4.0, 6.0], [2.0, 3.0]]
     assert means.n == 0
@@ -783,7 +783,7 @@ def test_a_rare_modality_counts_where_it_is():
     ("options", "message"),
     [
         ({"checkpoint_every": 2}, "folder should be given with checkpoint_every"),
-        ({"epochs": 2.5}, "epochs should be an integer of at least 1. Found 2.5"),
+        ({"epochs": 2.5}, "epochs should be an integer >= 1. Found 2.5"),
         ({"batch_size": 7.5}, "batch_size should be an integer"),
         ({"log_every": -2}, "log_every should be an integer"),
         ({"validation": 1}, "validation should be a part of the rows between 0 and 1. Found 1"),

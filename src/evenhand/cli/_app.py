@@ -9,9 +9,10 @@ import typer
 from typer.core import TyperGroup
 
 from ._compare import compare
-from ._console import Console, failures
+from ._console import Console
 from ._datasets import app as datasets
 from ._diagnose import diagnose
+from ._errors import failures
 from ._impute import impute
 from ._reproduce import reproduce
 from ._results import results
@@ -19,11 +20,11 @@ from ._run import report, run
 from ._sample import sample
 from ._schema import schema
 
-ANYWHERE = ("--quiet", "-q", "--json")  # options that may also stand behind the verb
+ANYWHERE = ("--quiet", "-q", "--json")  # options that may also follow the verb
 
 
 class _Group(TyperGroup):
-    """All verbs; their errors are said in one place."""
+    """All verbs; their errors are reported in one place."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
@@ -47,12 +48,9 @@ app = typer.Typer(
 
 def _show_version(value: bool) -> None:
     if value:
-        from importlib.metadata import PackageNotFoundError, version
+        from .. import __version__
 
-        try:
-            typer.echo(f"evenhand {version('evenhand')}")
-        except PackageNotFoundError:  # run from its sources
-            typer.echo("evenhand, version unknown")
+        typer.echo(f"evenhand {__version__}")
         raise typer.Exit
 
 
@@ -67,12 +65,12 @@ def evenhand(
 ) -> None:
     """Train VAEs that neglect no column and no modality, and reproduce the paper.
 
-    Start with a table of your own; nothing is asked, and everything that was assumed is said:
+    Start with a table of your own; there are no questions to answer, and every assumption is printed:
 
     \b
       evenhand compare data.csv
 
-    --quiet and --json may stand behind the verb, too. Exit codes: 0 done, 1 the work failed, 2 bad arguments,
+    --quiet and --json may also follow the verb. Exit codes: 0 done, 1 the work failed, 2 bad arguments,
     130 interrupted. EVENHAND_DEBUG=1 shows where an error comes from.
     """
     ctx.obj.quiet, ctx.obj.json = quiet, json

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ._arguments import (
+    NAME_A_KIND,
     DataArgument,
     Device,
     Force,
@@ -24,14 +27,17 @@ from ._arguments import (
     find_data,
     split,
 )
-from ._console import Console, arguments
-from ._report_words import compared, show_compared, show_rules
+from ._console import Console
+from ._errors import advising, arguments
+from ._report_words import show_compared, show_rules
 
 if TYPE_CHECKING:
-    from ..lab import Experiment, Folder
+    from ..lab import Data, Experiment, Folder, TableExperiment
 
-Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="Splits of the rows, each trained on.")]
-Steps = Annotated[int | None, typer.Option("--steps", min=1, help="About how long to train.")]
+    Configure = Callable[[Data, int], TableExperiment]  # a table and its number of rows
+
+Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="How many random splits of the rows to train on.")]
+Steps = Annotated[int | None, typer.Option("--steps", min=1, help="About how many steps to train.")]
 
 
 def compare(
@@ -45,17 +51,17 @@ def compare(
     out: Out = Path("runs"),
     page: Annotated[
         Path | None,
-        typer.Option("--page", metavar="FILE", help="Where to write the page; with the run if not given."),
+        typer.Option("--page", metavar="FILE", help="Where to write the page; in the run's directory by default."),
     ] = None,
     open: Open = False,
     force: Force = False,
     device: Device = "auto",
 ) -> None:
-    """Train a table plainly and impartially: which columns gain?
+    """Compare plain and impartial training on a table.
 
-    Prints the kind of every column with the reason, what was converted and what is ignored; then the errors of
-    every column on rows that were not trained on, and what plain training reaches at the same rate. Writes a
-    directory with all numbers, and a page to look at. An interrupted comparison goes on when started again.
+    Prints the kind of every column with the reason, what was converted and what is ignored; then the error of
+    every column on rows that were held out, and what plain training reaches at the same rate. Writes a
+    directory with all numbers, and a page to look at. An interrupted comparison resumes when started again.
 
     \b
     Examples:
@@ -69,37 +75,39 @@ def compare(
     chosen = split(methods, "--methods")
     for method in chosen or []:
         check_method(method, "--methods")
-    options = {"n_seeds": seeds, "steps": steps, "methods": chosen}
-    config = prepare(console, data, schema, overrides, {k: v for k, v in options.items() if v is not None})
-    folder = train(console, config, out, force=force, device=device)
-    from ..lab import TableReport
+    from ..lab import TableReport, compared, comparison
 
+    options: dict[str, Any] = {"n_seeds": seeds, "steps": steps, "methods": chosen}
+    configure = partial(comparison, **{k: v for k, v in options.items() if v is not None})
+    config = prepare(console, data, schema, configure, overrides or ())
+    folder = train(console, config, out, force=force, device=device)
     found = compared(TableReport(folder.report()))
     show_compared(console, found)
     written = write_page(console, [folder.path], page or folder.path / "report.html", open)
-    console.say(f"Everything else: {folder.path}")
+    console.say(f"All files: {folder.path}")
     console.result({"folder": str(folder.path), "page": str(written), **found})
 
 
 def prepare(
-    console: Console, data: str, schema: Path | None, overrides: list[str] | None, options: dict[str, Any]
+    console: Console, data: str, schema: Path | None, configure: Configure, overrides: Sequence[str] = ()
 ) -> Experiment:
-    """The config of a comparison; says what was assumed about the table."""
-    from ..lab import TableExperiment, comparison, from_dict, load, to_dict
+    """The config of an experiment on a table; prints what was assumed about it."""
+    from ..lab import TableExperiment, from_dict, load, to_dict
 
     wanted = find_data(data, schema)
 
-    def configure(n_rows: int) -> Experiment:
-        return from_dict(to_dict(comparison(wanted, n_rows, **options)), overrides or ())
+    def config(n_rows: int) -> Experiment:
+        return from_dict(to_dict(configure(wanted, n_rows)), overrides)
 
-    with arguments():  # what was typed wrongly is said before all the rest
-        first = configure(1000)
+    with arguments():  # a mistake is reported before anything is read
+        first = config(1000)
     assert isinstance(first, TableExperiment)
-    source = load(first.data)
+    with advising(NAME_A_KIND, frame="DATA"):
+        source = load(first.data)
     n = len(source.schema)
     console.say(f"{source.name}: {len(source.table):,} rows, {n} column{'s' if n > 1 else ''} to learn.")
     show_rules(console, source.schema, source.conversions, source.note)
-    return configure(len(source.table))
+    return config(len(source.table))
 
 
 def train(console: Console, config: Experiment, out: Path, *, force: bool, device: str) -> Folder:
@@ -109,7 +117,7 @@ def train(console: Console, config: Experiment, out: Path, *, force: bool, devic
 
     folder = Folder(out, resolve(config))
     if folder.state == "done" and not force:
-        console.say("\nThis was done before; --force starts over.")
+        console.say("\nAlready done; --force starts over.")
         return folder
     check_out(out)
     console.resumes = True
@@ -120,7 +128,7 @@ def train(console: Console, config: Experiment, out: Path, *, force: bool, devic
 
 
 def write_page(console: Console, folders: list[Path], path: Path, show: bool) -> Path:
-    """Write the page of runs, and say where."""
+    """Write the page of runs, and print where."""
     from ..lab import write_page
 
     write_page(folders, path)

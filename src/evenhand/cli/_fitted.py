@@ -1,4 +1,4 @@
-"""A table read from DATA, and a model fitted to it or read from a file: what `impute` and `sample` begin with."""
+"""A table read from DATA, and a model fitted to it or read from a file: where `impute` and `sample` begin."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._arguments import check_method, find_data
-from ._console import BadArgumentError, Console
+from ._arguments import NAME_A_KIND, check_device, check_method, find_data
+from ._console import Console
+from ._errors import advising, refusal
 from ._names import complete_methods
 from ._report_words import show_rules
 
@@ -24,11 +25,11 @@ Method = Annotated[
 ]
 KLWeight = Annotated[str, typer.Option("--kl-weight", help="A number, or 'auto'.")]
 Epochs = Annotated[
-    int | None, typer.Option("--epochs", min=1, help="How long to train; about 8,000 steps if not given.")
+    int | None, typer.Option("--epochs", min=1, help="How long to train; about 8,000 steps by default.")
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
 SaveModel = Annotated[
-    Path | None, typer.Option("--save-model", metavar="FILE", help="Keep the model: FILE.safetensors.")
+    Path | None, typer.Option("--save-model", metavar="FILE", help="Save the model to FILE.safetensors.")
 ]
 
 
@@ -44,9 +45,15 @@ class Loaded:
     @cached_property
     def known(self) -> Schema:
         """The schema, inferred if none was given."""
-        from ..tables.schema import Schema
+        return self.schema or infer(self.frame)
 
-        return self.schema or Schema.infer(self.frame, unsupported="ignore")
+
+def infer(frame: Any, changes: dict[str, Any] | None = None) -> Schema:
+    """The schema of a table, with changes by hand."""
+    from ..tables.schema import Schema
+
+    with advising(NAME_A_KIND, frame="DATA"):
+        return Schema.infer(frame, changes, unsupported="ignore")
 
 
 def load_frame(data: str, schema: Path | None) -> Loaded:
@@ -64,7 +71,7 @@ def load_frame(data: str, schema: Path | None) -> Loaded:
 
 
 def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
-    """Learn a table, and say by which rules and how well."""
+    """Fit a model to a table, and print what was assumed and how well each column was learnt."""
     from ..tables.estimator import TabularVAE
 
     schema = loaded.known
@@ -91,14 +98,14 @@ def load_model(path: Path, what: str) -> TabularVAE:
     from ..tables.estimator import TabularVAE
 
     if not path.is_file():
-        raise BadArgumentError(f"{what} should be a file that --save-model wrote. Found nothing at {path}.")
+        raise refusal(what, "be a file that --save-model wrote", f"nothing at {path}")
     return TabularVAE.load(path)
 
 
 def refuse_training(what: str, *options: object) -> None:
-    """A model that is there is not trained: refuse the options that would say how."""
+    """A saved model is not trained: refuse the options that would say how."""
     if any(option not in (None, "auto") for option in options):
-        raise BadArgumentError(f"{what} should stand without options of training. Found some; leave them out.")
+        raise refusal(what, "be used without options of training", "some", "Leave them out.")
 
 
 def keep_model(console: Console, fitted: TabularVAE, path: Path | None) -> None:
@@ -108,14 +115,20 @@ def keep_model(console: Console, fitted: TabularVAE, path: Path | None) -> None:
         console.say(f"Model: {path}")
 
 
-def fit_options(method: str, kl_weight: str) -> dict[str, Any]:
-    """The two arguments as an estimator takes them."""
+def fit_options(method: str, kl_weight: str, epochs: int | None, seed: int, device: str) -> dict[str, Any]:
+    """The options of training as the estimator takes them."""
+    check_device(device)
     if method != "auto":
         check_method(method, "--method", "auto")
+    weight = kl_weight if kl_weight == "auto" else _kl_weight(kl_weight)
+    return {"method": method, "kl_weight": weight, "max_epochs": epochs, "random_state": seed, "device": device}
+
+
+def _kl_weight(text: str) -> float:
     try:
-        weight = kl_weight if kl_weight == "auto" else float(kl_weight)
+        weight = float(text)
     except ValueError as error:
-        raise BadArgumentError(f"--kl-weight should be a number or 'auto'. Found {kl_weight!r}.") from error
-    if weight != "auto" and not 0 <= float(weight) < float("inf"):
-        raise BadArgumentError(f"--kl-weight should be a number from 0. Found {kl_weight}.")
-    return {"method": method, "kl_weight": weight}
+        raise refusal("--kl-weight", "be a number or 'auto'", repr(text)) from error
+    if not 0 <= weight < float("inf"):
+        raise refusal("--kl-weight", "be a finite number >= 0", text)
+    return weight

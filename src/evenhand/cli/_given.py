@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ._console import BadArgumentError
+from ._errors import refusal
 
 if TYPE_CHECKING:
     from ..tables.frames import Form
@@ -20,11 +20,10 @@ def parse_given(texts: list[str], schema: Schema, forms: Mapping[str, Form]) -> 
     for text in texts:
         names = [name for name in schema.names if text.startswith(f"{name}=")]
         if not names:
-            known = ", ".join(schema.names)
-            raise BadArgumentError(f"--given should be COLUMN=VALUE, with a column of {known}. Found {text!r}.")
+            raise refusal("--given", f"be COLUMN=VALUE, with a column of {', '.join(schema.names)}", repr(text))
         name = max(names, key=len)
         if name in found:
-            raise BadArgumentError(f"--given should name a column once. Found {name!r} twice.")
+            raise refusal("--given", "name a column once", f"{name!r} twice")
         found[name] = _value(text[len(name) + 1 :], schema[name], forms[name])
     return found
 
@@ -36,7 +35,7 @@ def _value(text: str, column: Column, form: Form) -> Any:
     try:
         value = parse(text)
     except (ValueError, OverflowError) as error:
-        raise BadArgumentError(f"--given {column.name} should be {what}. Found {text!r}.") from error
+        raise refusal(f"--given {column.name}", f"be {what}", repr(text)) from error
     _check_fits(value, column, form)
     return value
 
@@ -56,7 +55,7 @@ def _category(text: str, column: Column) -> Any:
     found = {**lower, **known}
     wanted = text if text in found or not lower else text.lower()
     if wanted not in found:
-        raise BadArgumentError(f"--given {column.name} should be one of {', '.join(known)}. Found {text!r}.")
+        raise refusal(f"--given {column.name}", f"be one of {', '.join(known)}", repr(text))
     return found[wanted]
 
 
@@ -97,9 +96,9 @@ def _check_fits(value: Any, column: Column, form: Form) -> None:
     try:
         number = read(frame, Schema((column,))).values[0, 0]
     except ValueError as error:
-        raise BadArgumentError(f"--given {column.name} should fit its column. Found {value}: {error}") from error
+        raise refusal(f"--given {column.name}", "fit its column", f"{value}: {str(error).rstrip('.')}") from error
     lowest = 0.0 if column.zero_offset is not None else math.nextafter(0.0, 1.0)
     if column.kind == Kind.POSITIVE and number < lowest:
-        raise BadArgumentError(f"--given {column.name} should be positive, like its column. Found {value}.")
+        raise refusal(f"--given {column.name}", "be positive, like its column", str(value))
     if column.unit and not form.low <= number <= form.high:
-        raise BadArgumentError(f"--given {column.name} should be a time that its column can hold. Found {value}.")
+        raise refusal(f"--given {column.name}", "be a time that its column can hold", str(value))

@@ -1,13 +1,14 @@
-"""`evenhand impute`: fill the holes of a table."""
+"""`evenhand impute`: fill in the missing cells of a table."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ._arguments import MODEL, DataArgument, Device, SchemaOption, check_device, check_output
+from ._arguments import MODEL, DataArgument, Device, SchemaOption, check_output
 from ._console import Console
 from ._fitted import (
     Epochs,
@@ -45,12 +46,13 @@ def impute(
     seed: Seed = 0,
     device: Device = "auto",
 ) -> None:
-    """Fill the holes of a table.
+    """Fill in the missing cells of a table.
 
-    Learns the table, says by which rules and how well, and writes it without holes. All columns keep their names,
-    order and observed cells; columns that are ignored stay as they are, with their holes. Only categories that the
-    model of --model never saw are replaced as if they were holes; how many is said. With --draws, several tables
-    are written, each a draw, so that what follows can tell how sure the guesses are.
+    Trains a model on the table, prints what it assumes about the columns and how well it learns them, and writes the
+    table without missing cells. All columns keep their names, their order and the cells that were there; ignored
+    columns stay as they are. One exception: with --model, a category that the model has never seen is treated as
+    missing; how many such cells were replaced is printed. With --draws, several tables are written, each a random
+    draw, so that a later analysis can tell how certain the imputed cells are.
 
     \b
     Examples:
@@ -63,34 +65,42 @@ def impute(
     for path in (output, *paths):
         check_output(path, "OUT", table=True)
     check_output(save_model, "--save-model", suffix=MODEL)
-    check_device(device)
-    options = fit_options(method, kl_weight)
+    options = fit_options(method, kl_weight, epochs, seed, device)
+    ready = None
     if model is not None:
         refuse_training("--model", schema, save_model, method, kl_weight, epochs)
-    from ..tables.frames import write_file
-
-    ready = None if model is None else load_model(model, "--model")
+        ready = load_model(model, "--model")
     loaded = load_frame(data, schema)
-    fitted = ready or fit(console, loaded, **options, max_epochs=epochs, random_state=seed, device=device)
+    fitted = ready or fit(console, loaded, **options)
     keep_model(console, fitted, save_model)
     tables = [fitted.transform(loaded.frame)] if draws is None else fitted.sample_posterior(loaded.frame, draws, seed)
-    for table, path in zip(tables, paths, strict=True):
-        write_file(table, path)
-        console.say(f"Written: {path}")
-    names = list(fitted.schema_.names)
-    holes, replaced = changes(loaded.frame[names], tables[0][names])
-    left = int(tables[0].isna().sum().sum())
-    console.say(f"{holes:,} holes filled." + (f" {left:,} are left, in ignored columns." if left else ""))
-    if replaced:
-        console.say(f"{replaced:,} cells of categories that the model never saw replaced.")
-    written = [str(path) for path in paths]
-    learnt = {} if model is not None else {"report": fitted.report().sentences(), "columns": fitted.columns_}
-    counts = {"filled": holes, "replaced": replaced, "left": left}
+    written = _write(console, tables, paths)
+    counts = _count(console, loaded.frame, tables[0], list(fitted.schema_.names))
+    learnt = {} if ready else {"report": fitted.report().sentences(), "columns": fitted.columns_}
     console.result({"written": written, **counts, "method": fitted.method_, **learnt})
 
 
+def _write(console: Console, tables: Sequence[Any], paths: Sequence[Path]) -> list[str]:
+    from ..tables.frames import write_file
+
+    for table, path in zip(tables, paths, strict=True):
+        write_file(table, path)
+        console.say(f"Written: {path}")
+    return [str(path) for path in paths]
+
+
+def _count(console: Console, before: Any, after: Any, names: list[str]) -> dict[str, int]:
+    """How many cells were filled and replaced in the columns of the model, and how many others are missing."""
+    filled, replaced = changes(before[names], after[names])
+    left = int(after.isna().sum().sum())
+    console.say(f"{filled:,} missing cells filled." + (f" {left:,} are left, in ignored columns." if left else ""))
+    if replaced:
+        console.say(f"{replaced:,} cells replaced, whose categories the model has never seen.")
+    return {"filled": filled, "replaced": replaced, "left": left}
+
+
 def changes(before: Any, after: Any) -> tuple[int, int]:
-    """How many holes of a frame were filled, and how many cells that were none hold something else."""
+    """How many missing cells of a frame were filled, and how many other cells hold something else."""
     seen = before.notna()
     replaced = sum(  # as objects, since the categories of two columns need not be the same
         int((before.loc[seen[name], name].astype(object) != after.loc[seen[name], name].astype(object)).sum())

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..common import whole_file
+from ..datasets import NAMES
 from ._arguments import Device, Force, Out, check_device, check_out, split
 from ._bars import job_bars
-from ._console import BadArgumentError, Console, arguments
-from ._names import (
-    DATASETS,
-    EXPERTS,
-    MODELS,
-    OF_MODALITIES,
-    REPRODUCIBLE,
-    closest,
-    complete_datasets,
-    complete_models,
-    complete_reproducible,
-)
-from ._results import Result, show
+from ._console import Console
+from ._errors import arguments, refusal
+from ._names import MODELS, REPRODUCIBLE, complete_datasets, complete_models, complete_reproducible
+from ._results import Result, find_exhibit, show
 
 if TYPE_CHECKING:
-    from ..lab import Experiment, Folder
+    from ..lab import Exhibit, Experiment, Folder
 
-
-PAIR_ROWS = 1000  # that are generated for figure 4
+STATES = ("done", "started", "not begun")
 
 
 class Executor(StrEnum):
@@ -41,54 +32,63 @@ class Executor(StrEnum):
     ray = "ray"
 
 
+TableArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help=f"One of {', '.join(REPRODUCIBLE)}.",
+        autocompletion=complete_reproducible,
+        show_default=False,
+    ),
+]
+Datasets = Annotated[
+    str | None,
+    typer.Option("--datasets", metavar="A,B", help="Only these tables.", autocompletion=complete_datasets),
+]
+Models = Annotated[
+    str | None,
+    typer.Option(
+        "--models",
+        metavar="A,B",
+        help=f"Only these: {'; or '.join(', '.join(group) for group in MODELS)}.",
+        autocompletion=complete_models,
+    ),
+]
+Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="How many seeds.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A small version, for a CPU.")]
+Controls = Annotated[
+    bool, typer.Option("--controls/--no-controls", help="Also plain training at several KL weights (tables).")
+]
+Where = Annotated[Executor, typer.Option("--executor", help="One after the other here, or on a Ray cluster.")]
+Address = Annotated[str | None, typer.Option("--address", help="Of the Ray cluster; by default one is started here.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes of a Ray started here.")]
+List = Annotated[bool, typer.Option("--list", help="Show the jobs and their state; run none.")]
+Configs = Annotated[
+    Path | None, typer.Option("--configs", metavar="DIR", help="Write the jobs as TOML files there; run none.")
+]
+
+
 def reproduce(
     ctx: typer.Context,
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE",
-            help=f"One of {', '.join(REPRODUCIBLE)}.",
-            autocompletion=complete_reproducible,
-            show_default=False,
-        ),
-    ],
-    datasets: Annotated[
-        str | None,
-        typer.Option("--datasets", metavar="A,B", help="Only these tables.", autocompletion=complete_datasets),
-    ] = None,
-    models: Annotated[
-        str | None,
-        typer.Option(
-            "--models",
-            metavar="A,B",
-            help=f"Only these: {', '.join(MODELS)}; or {', '.join(EXPERTS)}.",
-            autocompletion=complete_models,
-        ),
-    ] = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="How many.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A small version, for a CPU.")] = False,
-    controls: Annotated[
-        bool, typer.Option("--controls/--no-controls", help="Plain training at several KL weights, too (tables).")
-    ] = True,
-    executor: Annotated[
-        Executor, typer.Option("--executor", help="One after the other here, or on a Ray cluster.")
-    ] = Executor.local,
-    address: Annotated[str | None, typer.Option("--address", help="Of the Ray cluster; one is started here.")] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes of a Ray started here.")] = None,
+    table: TableArgument,
+    datasets: Datasets = None,
+    models: Models = None,
+    seeds: Seeds = None,
+    quick: Quick = False,
+    controls: Controls = True,
+    executor: Where = Executor.local,
+    address: Address = None,
+    workers: Workers = None,
     out: Out = Path("runs"),
     force: Force = False,
-    list_: Annotated[bool, typer.Option("--list", help="Show the jobs and their state; run none.")] = False,
-    configs: Annotated[
-        Path | None, typer.Option("--configs", metavar="DIR", help="Write the jobs as TOML files there; run none.")
-    ] = None,
+    list_: List = False,
+    configs: Configs = None,
     device: Device = "auto",
 ) -> None:
     """Run the experiments of a table or figure of the paper.
 
-    Tables 1, 2, 7, 8 and the controls need the same runs, on twelve tables; table 6 and figure 4 need some of them.
-    Tables 3 to 5, 9 to 15 and figure 5 need runs on MNIST-SVHN-Text. What is done is not done again, and what was
-    interrupted goes on. Prints how many runs are done, started and not begun; at the end, the table as
-    `evenhand results` does.
+    Many tables and figures need the same runs. Finished runs are not repeated, and interrupted ones resume. Prints
+    how many runs are done, started and not begun; at the end, the table as `evenhand results` does.
 
     \b
     Examples:
@@ -97,100 +97,69 @@ def reproduce(
       evenhand reproduce table4 --models mmvae --executor ray --workers 8
       evenhand reproduce table1 --configs configs
     """
-    console: Console = ctx.obj
-    if executor == Executor.local and (address, workers) != (None, None):
-        option = "--workers" if address is None else "--address"
-        raise BadArgumentError(f"{option} should stand with --executor ray. Found the executor local; leave it out.")
-    jobs = find_jobs(table, datasets, models, seeds, quick, controls)
+    _check_executor(executor, address, workers)
+    exhibit = find_exhibit(table, REPRODUCIBLE)
+    jobs = find_jobs(exhibit, datasets, models, n_seeds=seeds, quick=quick, controls=controls)
     check_device(device)
     if configs is not None:
-        _write_configs(console, jobs, configs)
-        return
-    folders = _folders(jobs, out)
-    counts = _show_counts(console, folders)
-    if list_:
-        _list(console, folders, counts)
-        return
-    options: dict[str, Any] = {"executor": str(executor), "address": address, "workers": workers, "device": device}
-    done = 0 if force else counts["done"]
+        _write_configs(ctx.obj, jobs, configs)
+    elif list_:
+        _list(ctx.obj, _folders(ctx.obj, jobs, out))
+    else:
+        where: dict[str, Any] = {"executor": str(executor), "address": address, "workers": workers, "device": device}
+        _run(ctx.obj, exhibit, jobs, out, force=force, **where)
+
+
+def _check_executor(executor: Executor, address: str | None, workers: int | None) -> None:
+    if executor == Executor.local and (address, workers) != (None, None):
+        option = "--workers" if address is None else "--address"
+        raise refusal(option, "be used with --executor ray", f"the executor {executor}", "Leave it out.")
+
+
+def find_jobs(exhibit: Exhibit, datasets: str | None, models: str | None, **options: Any) -> list[Experiment]:
+    """The experiments of a table or figure."""
+    chosen = split(datasets, "--datasets", NAMES), split(models, "--models", exhibit.models)
+    with arguments(datasets="--datasets", models="--models", controls="--no-controls"):
+        return exhibit.jobs(*chosen, **options)
+
+
+def _folders(console: Console, jobs: Sequence[Experiment], out: Path) -> list[Folder]:
+    """The directories of jobs; prints how many are in which state."""
+    from ..lab import Folder, resolve
+
+    folders = [Folder(out, resolve(job)) for job in jobs]
+    counts: Counter[str] = Counter(folder.state for folder in folders)
+    words = ", ".join(f"{counts[state]} {state}" for state in STATES)
+    console.say(f"{len(folders)} run{'s' * (len(folders) > 1)}: {words}.")
+    return folders
+
+
+def _run(console: Console, exhibit: Exhibit, jobs: list[Experiment], out: Path, *, force: bool, **where: Any) -> None:
+    """Run what is not done, and print the table."""
+    from ..lab import execute
+
+    folders = _folders(console, jobs, out)
+    done = 0 if force else sum(folder.state == "done" for folder in folders)
     if done < len(jobs):
         check_out(out)
     console.resumes = True
-    from ..lab import execute
-
-    with job_bars(console, len(jobs), done, one_by_one=executor == Executor.local) as bars:
+    with job_bars(console, len(jobs), done, one_by_one=where["executor"] == Executor.local) as bars:
         folders = execute(
-            jobs, out, force=force, begin=bars.begin, finish=bars.finish, command=console.command, **options
+            jobs, out, force=force, begin=bars.begin, finish=bars.finish, command=console.command, **where
         )
     console.resumes = False
-    result = Result(table, [folder.report() for folder in folders], [folder.path for folder in folders])
-    show(console, result, runs=[str(folder.path) for folder in folders])
+    paths = [folder.path for folder in folders]
+    show(console, Result(exhibit, [folder.report() for folder in folders], paths), runs=[str(path) for path in paths])
 
 
-def find_jobs(
-    table: str, datasets: str | None, models: str | None, seeds: int | None, quick: bool, controls: bool
-) -> list[Experiment]:
-    """The experiments of a table or figure."""
-    if table not in REPRODUCIBLE:
-        advice = closest(table, REPRODUCIBLE)
-        raise BadArgumentError(f"TABLE should be one of {', '.join(REPRODUCIBLE)}. Found {table!r}.{advice}")
-    if table in OF_MODALITIES:
-        if not controls:
-            raise BadArgumentError(f"--no-controls should be left out for {table}: it has no controls.")
-        return _multimodal(table, datasets, models, seeds, quick)
-    return _tabular(table, datasets, models, n_seeds=seeds, quick=quick, controls=controls)
-
-
-def _tabular(table: str, datasets: str | None, models: str | None, **options: Any) -> list[Experiment]:
-    from ..lab import PAIR_PLOTS, table1_jobs
-
-    chosen_data = split(datasets, "--datasets", tuple(DATASETS))
-    chosen_models = split(models, "--models", MODELS)
-    if table in ("table6", "figure4"):  # about the data, and about one model
-        chosen_models = chosen_models or ["vae-elbo"]
-    if table == "figure4":
-        chosen_data = chosen_data or [*PAIR_PLOTS]
-    with arguments():
-        jobs = table1_jobs(chosen_data, chosen_models, **options)
-    if table == "figure4":  # the paper's have these rows anyway
-        jobs = [replace(job, evaluation=replace(job.evaluation, generate=PAIR_ROWS)) for job in jobs]
-    return [*jobs]
-
-
-def _multimodal(
-    table: str, datasets: str | None, models: str | None, seeds: int | None, quick: bool
-) -> list[Experiment]:
-    from ..lab import multimodal_jobs
-
-    if datasets is not None:
-        raise BadArgumentError(f"--datasets should be left out for {table}: it is about MNIST-SVHN-Text.")
-    experts: Any = split(models, "--models", EXPERTS) or EXPERTS
-    objectives: Any = OF_MODALITIES[table]
-    with arguments():
-        return [*multimodal_jobs(objectives, experts, None if seeds is None else range(seeds), quick)]
-
-
-def _folders(jobs: Sequence[Experiment], out: Path) -> list[Folder]:
-    from ..lab import Folder, resolve
-
-    return [Folder(out, resolve(job)) for job in jobs]
-
-
-def _show_counts(console: Console, folders: Sequence[Folder]) -> Counter[str]:
-    counts: Counter[str] = Counter(folder.state for folder in folders)
-    said = ", ".join(f"{counts[state]} {state}" for state in ("done", "started", "not begun"))
-    console.say(f"{len(folders)} run{'s' if len(folders) > 1 else ''}: {said}.")
-    return counts
-
-
-def _list(console: Console, folders: Sequence[Folder], counts: Counter[str]) -> None:
+def _list(console: Console, folders: Sequence[Folder]) -> None:
     console.table(("state", "directory"), [(folder.state, str(folder.path)) for folder in folders])
+    counts: Counter[str] = Counter(folder.state for folder in folders)
     jobs = [{"name": f.config.name, "state": f.state, "folder": str(f.path)} for f in folders]
-    console.result({"counts": {state: counts[state] for state in ("done", "started", "not begun")}, "jobs": jobs})
+    console.result({"counts": {state: counts[state] for state in STATES}, "jobs": jobs})
 
 
 def _write_configs(console: Console, jobs: Sequence[Experiment], folder: Path) -> None:
-    from ..common import whole_file
     from ..lab import to_toml
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -198,5 +167,5 @@ def _write_configs(console: Console, jobs: Sequence[Experiment], folder: Path) -
     for job, path in zip(jobs, paths, strict=True):
         with whole_file(path) as partial:
             partial.write_text(to_toml(job), encoding="utf-8")
-    console.say(f"{len(jobs)} configs written to {folder}; run one with: evenhand run {paths[0]}")
+    console.say(f"{len(jobs)} config{'s' * (len(jobs) > 1)} written to {folder}. To run one: evenhand run {paths[0]}")
     console.result({"configs": [str(path) for path in paths]})

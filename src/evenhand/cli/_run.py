@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ._arguments import Device, Force, Open, Out, Overrides, check_device, check_output
 from ._compare import train, write_page
-from ._console import BadArgumentError, Console, arguments
-
-if TYPE_CHECKING:
-    from ..lab import Table
+from ._console import Console
+from ._errors import arguments, refusal
 
 
 def run(
@@ -25,37 +23,29 @@ def run(
 ) -> None:
     """Run one experiment.
 
-    Prints what was reached, and the directory with the report, the history and the weights. What is done is not
-    done again; what was interrupted goes on where it was. `reproduce --configs` writes the paper's configs.
+    Prints the results, and the directory with the report, the history and the weights. A finished run is not
+    repeated; an interrupted one resumes. `reproduce --configs` writes the paper's configs.
 
     \b
     Examples:
       evenhand run hi-vae-elbo.toml
       evenhand run hi-vae-elbo.toml training.epochs=10 runs.seeds=[0,1] --force
     """
-    from ..lab import read_config
+    from ..lab import reached, read_config
 
     console: Console = ctx.obj
     check_device(device)
+    if not config.is_file():
+        raise refusal("CONFIG.toml", "be a file", f"none at {config}")
     with arguments():
         experiment = read_config(config, overrides or ())
     folder = train(console, experiment, out, force=force, device=device)
-    reached = folder.report()
-    console.say(what_was_reached(reached).to_text())
-    for sentence in reached.get("sentences", []):
+    found = folder.report()
+    console.say(reached(found).to_text())
+    for sentence in found.get("sentences", []):
         console.say(sentence)
     console.say(f"Directory: {folder.path}")
-    console.result({"folder": str(folder.path), "report": reached})
-
-
-def what_was_reached(report: dict[str, Any]) -> Table:
-    """The table of one report."""
-    from ..lab import coherence_by_objective, controls
-
-    if report["experiment"] == "table":
-        return controls([report], published=False)
-    objective = report["config"]["objective"]["name"]
-    return coherence_by_objective([report], objective, data=report["data"]["name"], published=False)
+    console.result({"folder": str(folder.path), "report": found})
 
 
 def report(
@@ -66,14 +56,14 @@ def report(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The page; report.html in the first DIR if not given."),
+        typer.Option("--output", "-o", metavar="FILE", help="The page; report.html in the first DIR by default."),
     ] = None,
     open: Open = False,
 ) -> None:
     """Write the page of a finished run, or of several.
 
-    The page is one HTML file that needs no network: what came of it, every column, every choice of f, conflicts,
-    and generated rows or samples. Runs of multimodal models can stand side by side on a page.
+    The page is one HTML file that needs no network: the result, every column, every method, conflicts, and
+    generated rows or samples. Runs of multimodal models can be shown side by side on one page.
 
     \b
     Examples:
@@ -86,8 +76,10 @@ def report(
     check_output(output, "--output")
     with arguments():
         for path in folders:
+            if not path.is_dir():
+                raise refusal("DIR", "be the directory of a run", f"none at {path}")
             state = open_folder(path).state
             if state != "done":
-                raise BadArgumentError(f"DIR should hold a finished run. {path} is {state}; run it to its end first.")
+                raise refusal("DIR", "hold a finished run", f"that {path} is {state}", "Let it finish first.")
     written = write_page(console, folders, output or folders[0] / "report.html", open)
     console.result({"page": str(written)})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._arguments import MODEL, Device, SchemaOption, check_device, check_output
+from ._arguments import MODEL, Device, SchemaOption, check_output
 from ._console import Console
 from ._fitted import (
     Epochs,
@@ -25,31 +25,40 @@ from ._fitted import (
 from ._given import parse_given
 from ._names import complete_data
 
+if TYPE_CHECKING:
+    from ..tables.estimator import TabularVAE
+
+
+DataOrModel = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA|MODEL",
+        help="A file, the name of a public data set, or a saved model (.safetensors).",
+        autocompletion=complete_data,
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="OUT", help="The new rows: .csv, .tsv, .parquet or .feather."),
+]
+Rows = Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows.")]
+Given = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--given",
+        metavar="COLUMN=VALUE",
+        help="Fix a column: a number, a category, 2020-01-31, '3 days'. May be repeated.",
+    ),
+]
+
 
 def sample(
     ctx: typer.Context,
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA|MODEL",
-            help="A file, the name of a public data set, or a saved model (.safetensors).",
-            autocompletion=complete_data,
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="OUT", help="The new rows: .csv, .tsv, .parquet or .feather."),
-    ],
-    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many.")] = 1000,
-    given: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--given",
-            metavar="COLUMN=VALUE",
-            help="Fix a column: a number, a category, 2020-01-31, '3 days'. May be repeated.",
-        ),
-    ] = None,
+    data: DataOrModel,
+    output: Output,
+    rows: Rows = 1000,
+    given: Given = None,
     schema: SchemaOption = None,
     save_model: SaveModel = None,
     method: Method = "auto",
@@ -60,8 +69,8 @@ def sample(
 ) -> None:
     """Make new rows like those of a table.
 
-    Learns the table, or reads a model that was saved, and writes rows that it draws. Columns that were ignored are
-    left out. The rows are not anonymous: nothing bounds what they tell about a row of the table.
+    Trains a model on the table, or reads a saved one, and writes rows that it draws. Ignored columns are left out.
+    The rows are not anonymous: nothing limits what they reveal about the rows of the table.
 
     \b
     Examples:
@@ -71,21 +80,26 @@ def sample(
     console: Console = ctx.obj
     check_output(output, "OUT", table=True)
     check_output(save_model, "--save-model", suffix=MODEL)
-    check_device(device)
-    options = fit_options(method, kl_weight)
-    from ..tables.frames import forms_of, write_file
-
+    options = fit_options(method, kl_weight, epochs, seed, device)
     if data.endswith(MODEL):
         refuse_training("A saved model", schema, save_model, method, kl_weight, epochs)
         fitted = load_model(Path(data), "MODEL")
     else:
-        loaded = load_frame(data, schema)
-        if given:  # before training
-            parse_given(given, loaded.known, forms_of(loaded.frame, loaded.known))
-        fitted = fit(console, loaded, **options, max_epochs=epochs, random_state=seed, device=device)
+        fitted = _learn(console, data, schema, given or [], options)
     known = parse_given(given or [], fitted.schema_, fitted._forms)
     keep_model(console, fitted, save_model)
     made = fitted.sample(rows, given=known or None, random_state=seed)
+    from ..tables.frames import write_file
+
     write_file(made, output)
     console.say(f"{rows:,} rows written: {output}")
     console.result({"written": str(output), "rows": rows, "columns": [str(name) for name in made.columns]})
+
+
+def _learn(console: Console, data: str, schema: Path | None, given: list[str], options: dict[str, Any]) -> TabularVAE:
+    """A model of the table; what is given is checked before training."""
+    from ..tables.frames import forms_of
+
+    loaded = load_frame(data, schema)
+    parse_given(given, loaded.known, forms_of(loaded.frame, loaded.known))
+    return fit(console, loaded, **options)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._arguments import check_output
-from ._console import BadArgumentError, Console, arguments
-from ._fitted import load_frame
+from ..common import whole_file
+from ._arguments import SET, check_output
+from ._console import Console
+from ._errors import advising, arguments, refusal
+from ._fitted import infer, load_frame
 from ._names import KINDS, closest, complete_data
 from ._report_words import describe_schema, show_rules
 
@@ -56,8 +58,6 @@ def schema(
     found, conversions = _edited(data, changes)
     show_rules(console, found, conversions)
     if output is not None:
-        from ..common import whole_file
-
         with whole_file(output) as partial:
             found.save(partial)
         console.say()
@@ -73,11 +73,9 @@ def parse_changes(settings: list[str], ignore: list[str]) -> dict[str, str]:
         name, equals, kind = text.rpartition("=")
         if not equals or not name or kind not in KINDS:
             advice = closest(kind, KINDS) if equals else ""
-            raise BadArgumentError(
-                f"--set should be COLUMN=KIND, a kind of {', '.join(KINDS)}. Found {text!r}.{advice}"
-            )
+            raise refusal("--set", f"be COLUMN=KIND, a kind of {', '.join(KINDS)}", repr(text), advice)
         if name in changes:
-            raise BadArgumentError(f"A column should be changed once. Found {name!r} twice.")
+            raise refusal("A column", "be changed once", f"{name!r} twice")
         changes[name] = kind
     return changes
 
@@ -87,7 +85,7 @@ def _edited(data: str, changes: dict[str, Any]) -> tuple[Schema, list[str]]:
 
     if data.endswith(".toml"):
         if not Path(data).is_file():
-            raise BadArgumentError(f"DATA should be a file. Found none at {data}.")
+            raise refusal("DATA", "be a file", f"none at {data}")
         found, conversions = Schema.read(data), []
     else:
         loaded = load_frame(data, None)
@@ -95,18 +93,15 @@ def _edited(data: str, changes: dict[str, Any]) -> tuple[Schema, list[str]]:
         if loaded.schema is None:
             return _inferred(loaded.frame, changes), conversions
         found = loaded.schema
-    with arguments():
+    # categories are in the table
+    with arguments(), advising({f"column {name!r}": f"Begin with the table: {SET}" for name in changes}):
         return (found.update(changes) if changes else found), conversions
 
 
 def _inferred(frame: Any, changes: dict[str, Any]) -> Schema:
-    from ..tables.schema import Schema
-
-    unknown = [name for name in changes if name not in map(str, frame.columns)]
-    if unknown:
-        known = [str(name) for name in frame.columns]
-        raise BadArgumentError(
-            f"--set and --ignore should name columns ({', '.join(known)}). Found {unknown[0]!r}."
-            f"{closest(unknown[0], known)}"
-        )
-    return Schema.infer(frame, changes, unsupported="ignore")
+    known = [str(name) for name in frame.columns]
+    unknown = next((name for name in changes if name not in known), None)
+    if unknown is not None:
+        expected = f"name columns ({', '.join(known)})"
+        raise refusal("--set and --ignore", expected, repr(unknown), closest(unknown, known))
+    return infer(frame, changes)

@@ -1,15 +1,25 @@
-"""What both engines need: checks, errors, devices, progress, whole files, files of tensors, captured steps."""
+"""What both engines need: checks, errors, devices, progress, whole files, files of tensors, captured steps.
 
-from ._captured import CapturedStep, pack, unpack
-from ._checkpoint import read_checkpoint, write_checkpoint
+Errors and checks need no torch, and the rest is imported when it is used: the shell refuses arguments without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_names
 from ._checks import check_choice, check_integer, check_number, is_integer, is_number
-from ._device import find_device
 from ._errors import ArgumentError
-from ._latent_mixture import LatentMixture
-from ._normal import log_normal
-from ._progress import Tick, progress_bar
-from ._tensor_file import read_tensors, write_tensors
 from ._whole import whole_file
+
+if TYPE_CHECKING:
+    from ._captured import CapturedStep, pack, unpack
+    from ._checkpoint import read_checkpoint, write_checkpoint
+    from ._device import find_device
+    from ._latent_mixture import LatentMixture
+    from ._normal import log_normal
+    from ._progress import Tick, progress_bar
+    from ._tensor_file import check_format, read_tensors, write_tensors
 
 __all__ = [
     "ArgumentError",
@@ -17,6 +27,7 @@ __all__ = [
     "LatentMixture",
     "Tick",
     "check_choice",
+    "check_format",
     "check_integer",
     "check_number",
     "find_device",
@@ -32,3 +43,20 @@ __all__ = [
     "write_checkpoint",
     "write_tensors",
 ]
+
+_HOMES = {
+    "CapturedStep": "_captured",
+    "LatentMixture": "_latent_mixture",
+    "Tick": "_progress",
+    "check_format": "_tensor_file",
+    "find_device": "_device",
+    "log_normal": "_normal",
+    "pack": "_captured",
+    "progress_bar": "_progress",
+    "read_checkpoint": "_checkpoint",
+    "read_tensors": "_tensor_file",
+    "unpack": "_captured",
+    "write_checkpoint": "_checkpoint",
+    "write_tensors": "_tensor_file",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

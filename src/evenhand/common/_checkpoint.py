@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from .. import __version__
 from ._whole import whole_file
 
 FORMAT = 1
@@ -17,7 +18,7 @@ def write_checkpoint(folder: Path, state: dict[str, Any]) -> None:
     """Replace the checkpoint of a folder; a reader sees the old one or the new one, never a part."""
     folder.mkdir(parents=True, exist_ok=True)
     with whole_file(folder / NAME) as partial:
-        torch.save({"format": FORMAT, **state}, partial)
+        torch.save({"format": FORMAT, "version": __version__, **state}, partial)
 
 
 def read_checkpoint(folder: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
@@ -29,8 +30,13 @@ def read_checkpoint(folder: Path, settings: dict[str, Any]) -> dict[str, Any] | 
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)  # data, never code
     except Exception as error:
         raise ValueError(f"{path} should be a checkpoint of a training. It cannot be read: {error}") from error
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
+    if not isinstance(state, dict) or "format" not in state:
         raise ValueError(f"{path} should be a checkpoint of format {FORMAT}. Found something else.")
+    if state["format"] != FORMAT:
+        raise ValueError(
+            f"{path} should be a checkpoint of format {FORMAT}. Found format {state['format']}, of evenhand "
+            f"{state.get('version', 'in another version')}. Resume with that version, or choose another folder."
+        )
     for name, wanted in settings.items():
         found = state["settings"].get(name)
         if found != wanted:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from ._errors import ArgumentError
+
 
 def find_device(name: str) -> torch.device:
     """The device of that name; "auto" takes a GPU if there is one."""
@@ -12,4 +14,4 @@ def find_device(name: str) -> torch.device:
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, TypeError, AssertionError) as error:
-        raise ValueError(f"device should be 'auto' or a device that is there. Found {name!r}.") from error
+        raise ArgumentError("device", "be 'auto' or a device that is there", repr(name)) from error

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
+from .. import __version__
 from ._whole import whole_file
 
 KEY = "evenhand"  # of the description in the file's metadata
@@ -50,3 +51,13 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
     except (SafetensorError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} should be a whole file that save() wrote. It is damaged: {error}") from error
     return tensors, about
+
+
+def check_format(path: Path, about: Mapping[str, Any], newest: int) -> None:
+    """Refuse a file of a format that only newer versions know, and name the version that wrote it."""
+    found = about.get("format")
+    if isinstance(found, int) and found > newest:
+        raise ValueError(
+            f"{path} was written by a newer version of evenhand, {about.get('version', 'which it does not name')} "
+            f"(format {found}; this one, {__version__}, reads up to {newest}). Update evenhand to read it."
+        )

@@ -20,6 +20,7 @@ FILE = File(
     "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
     "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data",
 )
+ALTERNATIVES = ((FILE,),)
 HEADER = [
     "age",
     "workclass",
@@ -106,8 +107,5 @@ def adult() -> Dataset:
         "adult",
         frame,
         COLUMNS,
-        rows=32561,
-        source="https://archive.ics.uci.edu/dataset/2/adult",
-        licence="CC BY 4.0",
         note="Two counts, where the paper's table says one: its columns add up to 11 of 12.",
     )

@@ -20,6 +20,7 @@ FILE = File(
     "https://archive.ics.uci.edu/ml/machine-learning-databases/00222/bank-additional.zip",
     member="bank-additional/bank-additional-full.csv",
 )
+ALTERNATIVES = ((FILE,),)
 JOBS = [
     "admin.",
     "blue-collar",
@@ -68,8 +69,5 @@ def bank() -> Dataset:
         "bank",
         read_csv("bank", FILE, sep=";"),
         COLUMNS,
-        rows=41188,
-        source="https://archive.ics.uci.edu/dataset/222/bank+marketing",
-        licence="CC BY 4.0",
         note="All 21 columns of the source, as the paper's table has them; its text removes one.",
     )

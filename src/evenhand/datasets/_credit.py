@@ -16,6 +16,7 @@ from ._dataset import Dataset, dataset
 from ._fetch import File, read_csv
 
 FILE = File("UCI_Credit_Card.csv", "9e5c04a4331d1e7b7d11b5ce881f550d55c1932292eacfe3734dd4546888ddec")
+ALTERNATIVES = ((FILE,),)
 COLUMNS = [
     *positive("LIMIT_BAL"),
     *nominal("SEX", 1, 2),
@@ -35,8 +36,5 @@ def credit() -> Dataset:
         "credit",
         read_csv("credit", FILE),
         COLUMNS,
-        rows=30000,
-        source="https://archive.ics.uci.edu/dataset/350/default+of+credit+card+clients",
-        licence="CC BY 4.0",
         note="SEX has the two categories that occur, not three.",
     )

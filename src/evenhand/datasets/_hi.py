@@ -19,6 +19,7 @@ FILE = File(
     "https://vincentarelbundock.github.io/Rdatasets/csv/Ecdat/HI.csv",
     r=("Ecdat", "HI"),
 )
+ALTERNATIVES = ((FILE,),)
 COLUMNS = [
     *real("whrswk"),
     *nominal("hhi", "no", "yes"),
@@ -34,11 +35,4 @@ COLUMNS = [
 
 def hi() -> Dataset:
     """HI: 22272 wives, 12 columns."""
-    return dataset(
-        "hi",
-        read_csv("hi", FILE),
-        COLUMNS,
-        rows=22272,
-        source="https://vincentarelbundock.github.io/Rdatasets/doc/Ecdat/HI.html",
-        licence="GPL-2 or later",
-    )
+    return dataset("hi", read_csv("hi", FILE), COLUMNS)

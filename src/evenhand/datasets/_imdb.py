@@ -25,6 +25,7 @@ FILE = File(
     exact=False,
     r=("ggplot2movies", "movies"),
 )
+ALTERNATIVES = ((FILE,),)
 RATINGS = [f"r{stars}" for stars in range(1, 11)]
 COLUMNS = [
     *real("year", "length", "budget", "rating"),
@@ -43,8 +44,5 @@ def imdb() -> Dataset:
         "imdb",
         frame,
         COLUMNS,
-        rows=58788,
-        source="https://vincentarelbundock.github.io/Rdatasets/doc/ggplot2movies/movies.html",
-        licence="GPL-3",
         note="58788 rows, where the paper's table says 28819. Which number the paper has as positive is a guess.",
     )

@@ -18,16 +18,10 @@ FILE = File(
     "https://vincentarelbundock.github.io/Rdatasets/csv/DAAG/cps1.csv",
     r=("DAAG", "cps1"),
 )
+ALTERNATIVES = ((FILE,),)
 COLUMNS = [*count("age", "educ"), *flags("black", "hisp", "marr", "nodeg"), *real("re74", "re75", "re78")]
 
 
 def labour() -> Dataset:
     """labour: 15992 men, 9 columns."""
-    return dataset(
-        "labour",
-        read_csv("labour", FILE),
-        COLUMNS,
-        rows=15992,
-        source="https://vincentarelbundock.github.io/Rdatasets/doc/DAAG/cps1.html",
-        licence="GPL-3",
-    )
+    return dataset("labour", read_csv("labour", FILE), COLUMNS)

@@ -17,6 +17,7 @@ FILE = File(
     "b07bb5bcbb55d0cd762aaea99eb52655668412899c5936632fa3877cf7b109d6",
     "https://archive.ics.uci.edu/ml/machine-learning-databases/magic/magic04.data",
 )
+ALTERNATIVES = ((FILE,),)
 NAMES = ["fLength", "fWidth", "fSize", "fConc", "fConc1", "fAsym", "fM3Long", "fM3Trans", "fAlpha", "fDist", "class"]
 
 
@@ -24,11 +25,4 @@ def magic() -> Dataset:
     """Magic: 19020 showers, 11 columns."""
     frame = read_csv("magic", FILE, names=NAMES)
     frame["class"] = (frame["class"] == "g").astype(float)
-    return dataset(
-        "magic",
-        frame,
-        real(*NAMES),
-        rows=19020,
-        source="https://archive.ics.uci.edu/dataset/159/magic+gamma+telescope",
-        licence="CC BY 4.0",
-    )
+    return dataset("magic", frame, real(*NAMES))

@@ -28,11 +28,10 @@ FILE = File(
     member="MiniBooNE_PID.txt",
 )
 PART = File("maf_val_test.npz", "8900f56d5ebd03f676252ab6075122a1798c8f5c308d222f9edff76ace22e105")
-ROWS = 130064
+ALTERNATIVES = ((FILE,), (PART,))
 ALL = [f"m{j}" for j in range(50)]
 SPIKED = ("m5", "m13", "m22", "m26", "m34", "m44", "m45")
 NAMES = [name for name in ALL if name not in SPIKED]
-SOURCE = "https://archive.ics.uci.edu/dataset/199/miniboone+particle+identification"
 
 
 def miniboone() -> Dataset:
@@ -41,7 +40,7 @@ def miniboone() -> Dataset:
         return _part()
     frame = read_csv("miniboone", FILE, sep=r"\s+", skiprows=1, names=ALL)
     note = "130064 rows, where the paper's table counts the first line of the file too. Its 43 columns are a guess."
-    return dataset("miniboone", frame, real(*NAMES), rows=ROWS, source=SOURCE, licence="CC BY 4.0", note=note)
+    return dataset("miniboone", frame, real(*NAMES), note=note)
 
 
 def _part() -> Dataset:
@@ -49,4 +48,4 @@ def _part() -> Dataset:
         values = np.concatenate([parts["val"], parts["test"]]).astype(np.float64)
     frame = need("pandas").DataFrame(values, columns=NAMES)
     note = "A part of the data: 6932 events of one class, standardised, in place of 130064."
-    return dataset("miniboone", frame, real(*NAMES), rows=6932, source=SOURCE, licence="CC BY 4.0", note=note)
+    return dataset("miniboone", frame, real(*NAMES), rows=6932, note=note)

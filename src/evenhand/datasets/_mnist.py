@@ -18,8 +18,6 @@ from ._fetch import File, read_bytes
 from ._labelled import Split, check_split
 
 MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
-SOURCE = "http://yann.lecun.com/exdb/mnist/"
-LICENCE = "CC BY-SA 3.0"
 FILES = {
     what: File(name, sha256, f"{MIRROR}{name}.gz")
     for what, name, sha256 in (
@@ -45,6 +43,7 @@ FILES = {
         ),
     )
 }
+ALTERNATIVES = (tuple(FILES.values()),)
 
 
 def mnist(split: Split) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,7 @@ FILE = File(
     "https://vincentarelbundock.github.io/Rdatasets/csv/COUNT/rwm5yr.csv",
     r=("COUNT", "rwm5yr"),
 )
+ALTERNATIVES = ((FILE,),)
 COLUMNS = [
     *count("docvis", "hospvis"),
     *nominal("year", *range(1984, 1989)),
@@ -32,11 +33,4 @@ COLUMNS = [
 
 def rwm5yr() -> Dataset:
     """rwm5yr: 19609 person-years, 16 columns."""
-    return dataset(
-        "rwm5yr",
-        read_csv("rwm5yr", FILE),
-        COLUMNS,
-        rows=19609,
-        source="https://vincentarelbundock.github.io/Rdatasets/doc/COUNT/rwm5yr.html",
-        licence="GPL-2",
-    )
+    return dataset("rwm5yr", read_csv("rwm5yr", FILE), COLUMNS)

@@ -28,21 +28,21 @@ from torch import Tensor
 from ._fetch import File, find, need, read_bytes
 from ._labelled import Split, check_split
 
-SOURCE = "http://ufldl.stanford.edu/housenumbers/"
-LICENCE = "non-commercial use only"
+URL = "http://ufldl.stanford.edu/housenumbers/"
 FILES = {
     "train": File(
         "train_32x32.mat",
         "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
-        f"{SOURCE}train_32x32.mat",
+        f"{URL}train_32x32.mat",
     ),
     "test": File(
         "test_32x32.mat",
         "cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b",
-        f"{SOURCE}test_32x32.mat",
+        f"{URL}test_32x32.mat",
     ),
 }
 LABELS = File("labels.npz", "398a754bfbf636859120fb036fd98ee3c4e1c8e2eb097c780be4c87229578b49")
+ALTERNATIVES = (tuple(FILES.values()), (LABELS,))
 REBUILT = {
     "train": "0b3ef515f72414d92f82164219593913b05c193413206fc91695fc927aecdf9c",
     "test": "d79dab0f650a9087726b7e04539959c2fb6af4291c527ba2b144ec90b9178c65",
@@ -113,9 +113,9 @@ def _cached(split: Split) -> np.ndarray:
 def _decoded(split: Split) -> np.ndarray:
     chunks = [File(f"{split}_{i:02d}", sha256) for i, sha256 in enumerate(CHUNKS[split])]
     images = np.concatenate([_decode(read_bytes("svhn", chunk)) for chunk in chunks])
-    found = _digest(images)
-    if found != REBUILT[split]:
-        raise ValueError(f"The {split} images of SVHN should have the sha256 {REBUILT[split]}. Found {found}.")
+    digest = _digest(images)
+    if digest != REBUILT[split]:
+        raise ValueError(f"The {split} images of SVHN should have the sha256 {REBUILT[split]}. Found {digest}.")
     return images
 
 

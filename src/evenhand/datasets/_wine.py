@@ -29,6 +29,7 @@ FILES = {
         f"{URL}winequality-red.csv",
     ),
 }
+ALTERNATIVES = (tuple(FILES.values()),)
 COLUMNS = [
     *positive("fixed acidity", "volatile acidity"),
     Column(
@@ -44,11 +45,4 @@ COLUMNS = [
 def wine() -> Dataset:
     """Wine: 6497 wines, 13 columns."""
     parts = [read_csv("wine", file, sep=";").assign(colour=colour) for colour, file in FILES.items()]
-    return dataset(
-        "wine",
-        need("pandas").concat(parts),
-        COLUMNS,
-        rows=6497,
-        source="https://archive.ics.uci.edu/dataset/186/wine+quality",
-        licence="CC BY 4.0",
-    )
+    return dataset("wine", need("pandas").concat(parts), COLUMNS)

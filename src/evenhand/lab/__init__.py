@@ -1,122 +1,103 @@
-"""Experiments: a config becomes a run, a run a directory, directories a table, a table a figure, and a run a page."""
+"""The paper: a config becomes a run, a run a directory, directories a table, a table a figure, and a run a page."""
 
-from ._coherence import (
-    coherence,
-    coherence_summary,
-    conditional_log_likelihoods,
-    joint_coherence,
-    rates,
-    sum_over_targets,
-)
-from ._config import (
-    Data,
-    Experiment,
-    MultimodalExperiment,
-    TableExperiment,
-    from_dict,
-    hash_of,
-    read_config,
-    resolve,
-    to_dict,
-    to_toml,
-)
-from ._execute import FailedError, execute
-from ._figures import parallel, rate_distortion
-from ._folder import Folder, open_folder
-from ._latent_classification import latent_classification
-from ._multimodal_figures import parallel_coordinates, sample_grid
-from ._multimodal_scores import MultimodalScores, evaluate
-from ._multimodal_tables import coherence_by_objective, log_likelihoods, table3, table4, table5, table9
-from ._page import page, write_page
-from ._page_answer import column_pairs, lead
-from ._pairplot import pair_plot
-from ._paper import PAIR_PLOTS, comparison, table1_jobs
-from ._paper_multimodal import multimodal_jobs
-from ._results import OPPOSED, TableReport, read_reports
-from ._run import run
-from ._score_tables import (
-    coherence_table,
-    latent_table,
-    log_likelihood_table,
-    rate_table,
-    reconstruction_table,
-    side_by_side,
-    to_markdown,
-    to_text,
-)
-from ._selection import MODELS, select
-from ._splits import load
-from ._statistics import TTest, corrected_paired_t_test
-from ._table import Table
-from ._tables import controls, equal_rate, overhead, table1, table2, table6, table7, table8
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ._catalogue import EXHIBITS, Exhibit
+    from ._config import (
+        Data,
+        Experiment,
+        MultimodalExperiment,
+        TableExperiment,
+        from_dict,
+        read_config,
+        resolve,
+        to_dict,
+        to_toml,
+    )
+    from ._execute import FailedError, execute
+    from ._findings import compared, diagnosed
+    from ._folder import Folder, open_folder
+    from ._paper import comparison, diagnosis
+    from ._run import run
+    from ._splits import load
+    from .figures import pair_plot, sample_grid
+    from .judges import MultimodalScores, evaluate
+    from .page import write_page
+    from .results import Table, TableReport, corrected_paired_t_test, reached, read_reports, run_folders
 
 __all__ = [
-    "MODELS",
-    "OPPOSED",
-    "PAIR_PLOTS",
+    "EXHIBITS",
     "Data",
+    "Exhibit",
     "Experiment",
     "FailedError",
     "Folder",
     "MultimodalExperiment",
     "MultimodalScores",
-    "TTest",
     "Table",
     "TableExperiment",
     "TableReport",
-    "coherence",
-    "coherence_by_objective",
-    "coherence_summary",
-    "coherence_table",
-    "column_pairs",
+    "compared",
     "comparison",
-    "conditional_log_likelihoods",
-    "controls",
     "corrected_paired_t_test",
-    "equal_rate",
+    "diagnosed",
+    "diagnosis",
     "evaluate",
     "execute",
     "from_dict",
-    "hash_of",
-    "joint_coherence",
-    "latent_classification",
-    "latent_table",
-    "lead",
     "load",
-    "log_likelihood_table",
-    "log_likelihoods",
-    "multimodal_jobs",
     "open_folder",
-    "overhead",
-    "page",
     "pair_plot",
-    "parallel",
-    "parallel_coordinates",
-    "rate_distortion",
-    "rate_table",
-    "rates",
+    "reached",
     "read_config",
     "read_reports",
-    "reconstruction_table",
     "resolve",
     "run",
+    "run_folders",
     "sample_grid",
-    "select",
-    "side_by_side",
-    "sum_over_targets",
-    "table1",
-    "table1_jobs",
-    "table2",
-    "table3",
-    "table4",
-    "table5",
-    "table6",
-    "table7",
-    "table8",
-    "table9",
     "to_dict",
-    "to_markdown",
-    "to_text",
     "to_toml",
     "write_page",
 ]
+
+_HOMES = {
+    "EXHIBITS": "_catalogue",
+    "Data": "_config",
+    "Exhibit": "_catalogue",
+    "Experiment": "_config",
+    "FailedError": "_execute",
+    "Folder": "_folder",
+    "MultimodalExperiment": "_config",
+    "MultimodalScores": "judges",
+    "Table": "results",
+    "TableExperiment": "_config",
+    "TableReport": "results",
+    "compared": "_findings",
+    "comparison": "_paper",
+    "corrected_paired_t_test": "results",
+    "diagnosed": "_findings",
+    "diagnosis": "_paper",
+    "evaluate": "judges",
+    "execute": "_execute",
+    "from_dict": "_config",
+    "load": "_splits",
+    "open_folder": "_folder",
+    "pair_plot": "figures",
+    "reached": "results",
+    "read_config": "_config",
+    "read_reports": "results",
+    "resolve": "_config",
+    "run": "_run",
+    "run_folders": "results",
+    "sample_grid": "figures",
+    "to_dict": "_config",
+    "to_toml": "_config",
+    "write_page": "page",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, "experiments")

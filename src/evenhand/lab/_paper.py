@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from ..common import ArgumentError
 from ..datasets import NAMES
 from ..impartial import PAPER_METHODS
+from ._catalogue import PAIR_PLOTS, TABLES
 from ._config import Data, Evaluation, Model, Objective, Runs, TableExperiment, Training
 
 HETEROGENEOUS = NAMES[:9]
-MODELS = ("vae-elbo", "vae-iwae", "vae-dreg", "hivae")
-"""The four rows of table 1."""
+MODELS = TABLES.models  # the four rows of table 1
 
 KL_WEIGHTS = (1.0, 0.3, 0.1, 0.03, 0.01)
 """Plain training at these is the curve to beat."""
@@ -24,7 +25,6 @@ ROWS = MappingProxyType(dict(zip(NAMES, (
 ), strict=True)))  # fmt: skip
 """How many rows are used; of MiniBooNE, those that are at hand decide in the end."""
 
-PAIR_PLOTS = ("hi", "labour")  # the data sets of which the paper shows generated rows
 QUICK_STEPS = 5_000
 QUICK_METHODS = ("sum", "gradnorm", "gradnorm-1", "imtlg", "gradnorm>>pcgrad", "imtlg>>pcgrad")
 
@@ -100,7 +100,19 @@ def comparison(
     )
 
 
+def diagnosis(data: Data, n_rows: int, *, steps: int = 1000) -> TableExperiment:
+    """A short plain training on a table, to see where the gradients of its columns conflict.
+
+    Args:
+        data: The table.
+        n_rows: Its number of rows.
+        steps: About how long to train.
+    """
+    config = comparison(data, n_rows, n_seeds=1, steps=steps, methods=())
+    return replace(config, runs=replace(config.runs, kl_weights=(1.0,)), evaluation=Evaluation(5))
+
+
 def _known(name: str, found: Sequence[str], known: Sequence[str]) -> None:
     for one in found:
         if one not in known:
-            raise ValueError(f"{name} should be among {', '.join(known)}. Found {one!r}.")
+            raise ArgumentError(name, f"be among {', '.join(known)}", repr(one))

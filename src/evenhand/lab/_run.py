@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import platform
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
+from .. import __version__
 from ..common import Tick, find_device
 from ._config import Experiment, TableExperiment, resolve
 from ._folder import Folder
 from ._multimodal import run_multimodal
-from ._results import FORMAT
 from ._tabular import run_table
+from .results import FORMAT
 
 
 def run(
@@ -72,9 +73,9 @@ def _where(device: str) -> dict[str, Any]:
     place = find_device(device)
     return {
         "versions": {
-            "evenhand": _version("evenhand"),
+            "evenhand": __version__,
             "torch": torch.__version__,
-            "numpy": _version("numpy"),
+            "numpy": np.__version__,
             "python": platform.python_version(),
         },
         "hardware": torch.cuda.get_device_name(place)
@@ -82,10 +83,3 @@ def _where(device: str) -> dict[str, Any]:
         else platform.processor() or platform.machine(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:  # run from its sources
-        return "unknown"

@@ -114,7 +114,7 @@ def test_schemas_are_saved(schema, tmp_path):
         {"device": torch.device("cpu")},
         {"unsupported": "ignore"},
     ],
-    ids=str,
+    ids="-".join,
 )
 def test_all_sorts_of_arguments_are_saved(options, tmp_path):
     estimator = tiny(**options).fit(table())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,26 +9,18 @@ import torch
 
 from ...impartial import Monitor, Sum
 from ..rows import Modalities
-from ..training import ImpartialMixture
+from ..training import GOALS, ImpartialMixture
+
+ROWS = 512  # at most
 
 
 def read_conflicts(core: ImpartialMixture, rows: Modalities, generator: torch.Generator) -> Monitor:
-    """What all blocks read in one step of plain training, on a copy of the model."""
-    plain = ImpartialMixture(
-        copy.deepcopy(core.network),
-        dimensions=core.dimensions,
-        objective=core.objective,
-        n_samples=core.n_samples,
-        gradient=core.gradient,
-        impartial={"LI": Sum(), "EEI": Sum(), "DEI": Sum()},
-        local_step=core.local_step,
-        kl_weight=core.kl_weight,
-        micro_batch=core.micro_batch,
-        n_negatives=core.n_negatives,
-        contrast=core.contrast,
-    ).to(core.betas.device, core.betas.dtype)
+    """What blocks of all goals read in one step of plain training on some of the rows, on a copy of the model."""
+    few = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))[:ROWS].sort().values
+    batch = rows.rows(few.to(rows.device)).to(core.betas.device)
+    plain = core.with_methods({goal: Sum() for goal in GOALS})
     with torch.enable_grad():
-        plain(rows.values, rows.mask(), plain.noise(len(rows), generator)).loss.backward()
+        plain(batch.values, batch.mask(), plain.noise(len(batch), generator)).loss.backward()
     return _monitor(plain)
 
 
@@ -38,8 +29,8 @@ def _monitor(core: ImpartialMixture) -> Monitor:
     experts, names = core.expert_names, core.names
     blocks: dict[str, Any] = {}
     heads: dict[str, Sequence[str]] = {}
-    for goal, found in core.blocks.items():
-        block: Any = found
+    block: Any
+    for goal, block in core.blocks.items():
         if goal == "DEI":
             blocks |= {f"the decoder of {name}": own for name, own in zip(names, block, strict=True)}
             heads |= {f"the decoder of {name}": experts for name in names}
@@ -48,7 +39,7 @@ def _monitor(core: ImpartialMixture) -> Monitor:
         else:
             place = "the densities of the latent samples"
             blocks[place] = block
-            heads[place] = [*experts, "prior"] if core.objective == "mmjsd" else experts
+            heads[place] = [*experts, "prior"] if core.options.objective == "mmjsd" else experts
     monitor = Monitor(blocks, heads)
     monitor.record()
     return monitor

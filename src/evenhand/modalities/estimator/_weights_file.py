@@ -7,10 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-
-from ...common import whole_file
+from ... import __version__
+from ...common import check_format, read_tensors, write_tensors
 from ..likelihoods import Table
 
 if TYPE_CHECKING:
@@ -21,27 +19,16 @@ FORMAT = 1
 
 def save_weights(model: MultimodalVAE, path: Path) -> None:
     """Write all weights; an existing file is replaced only by a whole one."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"path should be in a folder that exists. Found none at {path.parent}.")
-    # copies, because modules may share weights, which the format does not allow
-    tensors = {name: x.detach().cpu().contiguous().clone() for name, x in model.state_dict().items()}
-    with whole_file(path) as partial:
-        save_file(tensors, partial, metadata={"evenhand": json.dumps(_about(model))})
+    write_tensors(path, model.state_dict(), _about(model) | {"version": __version__})
 
 
 def load_weights(model: MultimodalVAE, path: Path) -> None:
     """Read what `save_weights` wrote; nothing is changed unless all of it fits."""
-    if not path.is_file():
-        raise FileNotFoundError(f"path should be a file that save() wrote. Found nothing at {path}.")
-    try:
-        with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {}).get("evenhand", "null"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, ValueError) as error:
-        raise ValueError(f"{path} should be a whole file that save() wrote. It is damaged: {error}") from error
+    tensors, about = read_tensors(path)
     expected = _about(model)
     if not isinstance(about, dict) or about.get("class") != expected["class"]:
         raise ValueError(f"{path} should be a file that save() of a MultimodalVAE wrote. Found something else.")
+    check_format(path, about, FORMAT)
     for what, wanted in expected.items():
         if about.get(what) != wanted:
             raise ValueError(

@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-Choice = Literal["product", "mixture", "mixture-of-products"]
+ExpertsName = Literal["product", "mixture", "mixture-of-products"]
 MANY = 127
 
 
@@ -91,7 +91,7 @@ def members_observed(subsets: Tensor, observed: Tensor) -> tuple[Tensor, Tensor]
 
 def expert_subsets(
     names: Sequence[str],
-    experts: Choice | Iterable[Iterable[str]],
+    experts: ExpertsName | Iterable[Iterable[str]],
     *,
     max_size: int | None = None,
     max_experts: int | None = None,
@@ -148,11 +148,11 @@ def _some_subsets(names: tuple[str, ...], sizes: list[int], number: int, seed: i
     """Different random subsets of some sizes, each as probable as any other."""
     generator = torch.Generator().manual_seed(seed)
     ways = torch.tensor([float(math.comb(len(names), size)) for size in sizes], dtype=torch.float64)
-    found: set[tuple[int, ...]] = set()
-    while len(found) < number:
+    drawn: set[tuple[int, ...]] = set()
+    while len(drawn) < number:
         size = sizes[int(torch.multinomial(ways, 1, generator=generator))]
-        found.add(tuple(sorted(torch.randperm(len(names), generator=generator)[:size].tolist())))
-    chosen = sorted(found, key=lambda members: (len(members), members))
+        drawn.add(tuple(sorted(torch.randperm(len(names), generator=generator)[:size].tolist())))
+    chosen = sorted(drawn, key=lambda members: (len(members), members))
     return [tuple(names[i] for i in members) for members in chosen]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -32,3 +33,40 @@ def contrastive(related: Tensor, unrelated: Tensor, weight: float = 2.0, compara
     counted = torch.cat([comparable.new_ones(len(unrelated), 1, related.shape[-1]), comparable], 1)
     against = torch.where(counted, everything, -torch.inf).logsumexp(1) - counted.sum(1).log()
     return weight * related - against.mean(0)
+
+
+def with_unrelated(
+    values: Mapping[str, Tensor], observed: Tensor | None, noise: Tensor, n_negatives: int
+) -> tuple[dict[str, Tensor], Tensor | None, Tensor]:
+    """The batch, and for every modality copies of it with that modality taken from other rows.
+
+    Args:
+        values: The D modalities of B rows.
+        observed: Which of them a row has, ``[B, D]``; None for all.
+        noise: Of the rows, ``[A, K, B, L]``; copies have the same.
+        n_negatives: N, how many other rows a row is compared with.
+
+    Returns:
+        The same three for B (1 + D N) rows: first the batch itself, then the copies ``[D, N, B]`` in that order.
+    """
+    n_rows, n_modalities = noise.shape[2], len(values)
+    shifts = [1 + j % max(1, n_rows - 1) for j in range(n_negatives)]
+    rows = torch.arange(n_rows, device=noise.device)
+    more: dict[str, Tensor] = {}
+    masks: list[Tensor] = []
+    for d, (name, x) in enumerate(values.items()):
+        parts = [rows] + [rows.roll(s) if d == e else rows for e in range(n_modalities) for s in shifts]
+        index = torch.cat(parts)
+        more[name] = x[index]
+        if observed is not None:
+            masks.append(observed[index, d])
+    mask = None if observed is None else torch.stack(masks, -1)
+    return more, mask, noise.repeat(1, 1, 1 + n_modalities * n_negatives, 1)
+
+
+def comparable(observed: Tensor | None, n_rows: int) -> Tensor | None:
+    """Which copies that `with_unrelated` made have the modalities of the row itself, ``[D, N, B]``; None for all."""
+    if observed is None:
+        return None
+    changed = observed[n_rows:].unflatten(0, (observed.shape[1], -1, n_rows))
+    return (changed == observed[:n_rows]).all(-1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-Name = Literal["elbo", "iwae", "siwae"]
+from ...common import check_choice
+from ._names import BOUNDS, Bound
 
 
 def mixture_log_q(log_q: Tensor, present: Tensor | None = None) -> Tensor:
@@ -46,7 +46,7 @@ def mixture_log_weights(
     return log_likelihood.sum(-1) + kl_weight * (log_prior - mixture_log_q(log_q, present))
 
 
-def mixture_bound(name: Name, log_weights: Tensor, present: Tensor | None = None) -> Tensor:
+def mixture_bound(name: Bound, log_weights: Tensor, present: Tensor | None = None) -> Tensor:
     r"""A lower bound of log p(x) from stratified samples, for every row ``[B]``.
 
     .. math:: \text{ELBO: } \frac{1}{|A| K} \sum_{A,k} \log w_k^A, \quad
@@ -63,23 +63,19 @@ def mixture_bound(name: Name, log_weights: Tensor, present: Tensor | None = None
         log_weights: ``[A, K, B]``.
         present: Which experts a row has, ``[A, B]``; None for all.
     """
+    check_choice("objective", name, BOUNDS)
     n_samples = log_weights.shape[1]
     if name == "siwae":
         number = math.log(len(log_weights)) if present is None else present.sum(0).log()
         there = log_weights if present is None else torch.where(present[:, None], log_weights, -torch.inf)
         return there.flatten(0, 1).logsumexp(0) - math.log(n_samples) - number
-    if name == "iwae":
-        per_expert = log_weights.logsumexp(1) - math.log(n_samples)
-    elif name == "elbo":
-        per_expert = log_weights.mean(1)
-    else:
-        raise ValueError(f"objective should be 'elbo', 'iwae' or 'siwae'. Found {name!r}.")
+    per_expert = log_weights.mean(1) if name == "elbo" else log_weights.logsumexp(1) - math.log(n_samples)
     if present is None:
         return per_expert.mean(0)
     return torch.where(present, per_expert, 0.0).sum(0) / present.sum(0)
 
 
-def mixture_shares(name: Name, log_weights: Tensor, present: Tensor | None = None) -> Tensor:
+def mixture_shares(name: Bound, log_weights: Tensor, present: Tensor | None = None) -> Tensor:
     r"""How much a sample counts among those it is averaged with, ``[A, K, B]``: 1 for the ELBO, else a softmax.
 
     With gradients at z multiplied by them, those of the bound become doubly reparametrised: :math:`\tilde w^2` takes

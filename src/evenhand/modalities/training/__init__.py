@@ -1,7 +1,24 @@
 """The model with its blocks, and the loop that trains it."""
 
-from ._accelerator import amsgrad, make_fabric, products_in
+from ._accelerator import Precision, amsgrad, make_fabric, products_in
 from ._impartial_mixture import ImpartialMixture
-from ._loop import Loop, Step
+from ._loop import Loop
+from ._options import GOALS, GRADIENTS, LOCAL_STEPS, Goal, Gradient, LocalStep, Options
+from ._step import Step
 
-__all__ = ["ImpartialMixture", "Loop", "Step", "amsgrad", "make_fabric", "products_in"]
+__all__ = [
+    "GOALS",
+    "GRADIENTS",
+    "LOCAL_STEPS",
+    "Goal",
+    "Gradient",
+    "ImpartialMixture",
+    "LocalStep",
+    "Loop",
+    "Options",
+    "Precision",
+    "Step",
+    "amsgrad",
+    "make_fabric",
+    "products_in",
+]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import torch
 from torch import nn
 
+from ...common import check_choice
+
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-PRECISIONS: dict[str, Any] = {"32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}
+Precision = Literal["32", "tf32", "bf16", "16"]
+FABRICS_NAMES: dict[Precision, Any] = {"32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}
 
 
-def make_fabric(device: str, precision: str, logger: Any) -> Fabric:
+def make_fabric(device: str, precision: Precision, logger: Any) -> Fabric:
     """A Fabric with one device."""
     try:
         from lightning_fabric import Fabric
@@ -23,7 +26,7 @@ def make_fabric(device: str, precision: str, logger: Any) -> Fabric:
         raise ImportError("Training needs lightning-fabric: pip install 'evenhand[multimodal]'") from error
     loggers = [] if logger is None else [logger]
     accelerator = {"auto": "cuda" if torch.cuda.is_available() else "cpu"}.get(device, device)
-    return Fabric(accelerator=accelerator, devices=1, precision=PRECISIONS[precision], loggers=loggers)
+    return Fabric(accelerator=accelerator, devices=1, precision=FABRICS_NAMES[precision], loggers=loggers)
 
 
 def amsgrad(learning_rate: float, fabric: Fabric) -> Callable[[Iterator[nn.Parameter]], torch.optim.Optimizer]:
@@ -39,10 +42,9 @@ def amsgrad(learning_rate: float, fabric: Fabric) -> Callable[[Iterator[nn.Param
 
 
 @contextmanager
-def products_in(precision: str) -> Iterator[None]:
+def products_in(precision: Precision) -> Iterator[None]:
     """Within it float32 products on a GPU may be rounded to TF32, if that is wanted."""
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision should be one of {', '.join(map(repr, PRECISIONS))}. Found {precision!r}.")
+    check_choice("precision", precision, get_args(Precision))
     switches: list[Any] = [torch.backends.cuda.matmul, torch.backends.cudnn.conv]  # type: ignore[attr-defined]
     before = [switch.fp32_precision for switch in switches]
     try:

@@ -6,41 +6,22 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
 from ...common import CapturedStep, pack, progress_bar, read_checkpoint, unpack, write_checkpoint
 from ..rows import Modalities
+from ._batches import Batch, epoch_batches
+from ._means import Means
+from ._random_state import random_states, restore_random_states
+from ._step import Step, columns_of, first_cause, means_and_counts
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 LOOK_EVERY = 25  # steps between looks at a GPU, each of which waits for it
-
-
-class Step(NamedTuple):
-    """What a model says about a batch.
-
-    Attributes:
-        loss: To be minimised: the mean over rows.
-        bound: Mean of the objective over the rows.
-        log_likelihood: Mean of log p(x_d | z) over the experts and samples of rows that have modality d, ``[D]``.
-        rate: Mean of KL(q_A || p) over rows, ``[A]``.
-        log_q: Mean of log q over samples.
-        n_likelihood: How many pairs of an expert and a row are in the mean of a modality, ``[D]``.
-        n_rate: How many rows are in the mean of an expert, ``[A]``.
-    """
-
-    loss: Tensor
-    bound: Tensor
-    log_likelihood: Tensor
-    rate: Tensor
-    log_q: Tensor
-    n_likelihood: Tensor
-    n_rate: Tensor
 
 
 class Trainable(Protocol):
@@ -107,8 +88,8 @@ class Loop:
         verbose = self.verbose if self.fabric.is_global_zero else False
         with progress_bar(verbose, self.epochs * steps, done) as tick:
             while self._epoch < self.epochs:
-                for n_rows, values, observed in self._batches():
-                    self._step(n_rows, values, observed)
+                for batch in self._batches():
+                    self._step(batch)
                     self._position += 1
                     tick(1, self._words())
                     self._after_step()
@@ -126,6 +107,25 @@ class Loop:
         return rows // self.batch_size + (last >= self.fabric.world_size)
 
     def _set_up(self) -> None:
+        self._check()
+        self._epoch = self._position = 0
+        self._best: dict[str, Tensor] | None = None
+        self._best_score = float("-inf")
+        self._device = self.fabric.device
+        self._generator = torch.Generator(self._device).manual_seed(self.seed)
+        if isinstance(self.data, Modalities) and self.data.n_bytes < _room(self._device):
+            self.data = self.data.to(self._device)
+        module: Any = torch.compile(self.model, dynamic=False) if self.compile else self.model
+        optimizer = self.optimizer(self.model.parameters())
+        self._module, self._optimizer = self.fabric.setup(module, optimizer)
+        self.model.train()
+        alone = self._device.type == "cuda" and self.fabric.world_size == 1
+        self._captured = CapturedStep(self._update) if self.compile and alone else None
+        self._seen = Means(self._device, len(self._columns()))
+        if self.folder is not None and (state := read_checkpoint(self.folder, self._settings())) is not None:
+            self._restore(state)
+
+    def _check(self) -> None:
         if self.steps_per_epoch == 0:
             raise ValueError(f"data should have rows for every process. Found {len(self.data)}.")
         if self.batch_size < self.fabric.world_size:
@@ -144,33 +144,17 @@ class Loop:
                 f"kl_warm_up should be from 0 to the {self.epochs} epochs of the training, else the full KL weight "
                 f"is never reached. Found {self.kl_warm_up}."
             )
-        self._epoch = self._position = 0
-        self._best: dict[str, Tensor] | None = None
-        self._best_score = float("-inf")
-        self._device = self.fabric.device
-        self._generator = torch.Generator(self._device).manual_seed(self.seed)
-        if isinstance(self.data, Modalities) and self.data.n_bytes < _room(self._device):
-            self.data = self.data.to(self._device)
-        module: Any = torch.compile(self.model, dynamic=False) if self.compile else self.model
-        optimizer = self.optimizer(self.model.parameters())
-        self._module, self._optimizer = self.fabric.setup(module, optimizer)
-        self.model.train()
-        alone = self._device.type == "cuda" and self.fabric.world_size == 1
-        self._captured = CapturedStep(self._update) if self.compile and alone else None
-        self._seen = _Means(self._device, len(self._columns()))
-        if self.folder is not None and (state := read_checkpoint(self.folder, self._settings())) is not None:
-            self._restore(state)
 
     # one step
 
-    def _step(self, n_rows: int, values: Mapping[str, Tensor], observed: Tensor | None) -> None:
+    def _step(self, batch: Batch) -> None:
         rank, world = self.fabric.global_rank, self.fabric.world_size
         # noise for the rows of all processes, so that their number changes nothing
-        noise = self.model.noise(n_rows, self._generator)[:, :, rank::world]
+        noise = self.model.noise(batch.n_rows, self._generator)[:, :, rank::world]
         weight = torch.full((1,), self._kl_weight(), device=self._device)
         # processes average; unequal parts must count as rows
-        share = torch.full((1,), noise.shape[2] * world / n_rows, device=self._device)
-        inputs = pack(values, observed=observed, noise=noise, kl_weight=weight, share=share)
+        share = torch.full((1,), noise.shape[2] * world / batch.n_rows, device=self._device)
+        inputs = pack(batch.values, observed=batch.observed, noise=noise, kl_weight=weight, share=share)
         self._update(inputs) if self._captured is None else self._captured(inputs)
         self._seen.n += 1
         if self._device.type != "cpu" and self._position % LOOK_EVERY == 0:
@@ -182,10 +166,7 @@ class Loop:
         self._optimizer.zero_grad(set_to_none=True)
         step = Step(*self._module(values, others.get("observed"), others["noise"], others["kl_weight"]))
         self.fabric.backward((step.loss * others["share"]).sum())
-        parts = (step.bound, step.log_likelihood, step.rate, step.log_q, step.loss, self._gradient_norm(step.loss))
-        rows = torch.full_like(step.bound, others["noise"].shape[2]).reshape(1)
-        counts = torch.cat([rows, step.n_likelihood, step.n_rate, rows, rows, rows])
-        self._seen.add(torch.cat([part.detach().reshape(-1) for part in parts]), counts)
+        self._seen.add(*means_and_counts(step, self._gradient_norm(step.loss), others["noise"].shape[2]))
         if self._device.type == "cpu":
             self._look()  # before a NaN gets into the weights; on a GPU, soon after
         if self.clip_norm is not None:
@@ -205,17 +186,11 @@ class Loop:
             raise FloatingPointError(self._complaint(*broken))
 
     def _complaint(self, ago: int, terms: Sequence[int]) -> str:
-        """Causes come before their consequences: a posterior spoils everything, a decoder its own likelihood."""
         columns = self._columns()
-        found = [columns[i] for i in terms]
-        causes = [c for kind in ("rate", "log_likelihood") for c in found if c.startswith(kind)]
-        kind, _, name = (causes or [c for c in found if c == "log_q"] or found)[0].partition("/")
-        what = {"rate": f"the posterior of {name!r}", "log_likelihood": f"the log-likelihood of {name!r}"}
-        what |= {"log_q": "the density of the experts", "gradient": "the gradient of a finite objective"}
-        where = "in that modality" if name else "in the data"
+        what, owner = first_cause([columns[i] for i in terms])
         return (
-            f"In epoch {self._epoch + 1}, {ago} step(s) ago, {what.get(kind, 'the objective')} became NaN or "
-            f"infinite. Look for wild values {where}, lower the learning rate, or set clip_norm"
+            f"In epoch {self._epoch + 1}, {ago} step(s) ago, {what} became NaN or infinite. Look for wild values "
+            f"{'in that modality' if owner else 'in the data'}, lower the learning rate, or set clip_norm"
             f"{'.' if self.folder is None else '; the last checkpoint is unharmed.'}"
         )
 
@@ -224,25 +199,12 @@ class Loop:
         done = self._epoch + self._position / self.steps_per_epoch
         return weight * min(1.0, done / self.kl_warm_up) if self.kl_warm_up else weight
 
-    # batches
-
-    def _batches(self) -> Iterator[tuple[int, Mapping[str, Tensor], Tensor | None]]:
-        """The batches of this epoch that are left: rows of all processes, and the values and mask of this one's."""
-        rank, world = self.fabric.global_rank, self.fabric.world_size
+    def _batches(self) -> Iterator[Batch]:
+        """The batches of this epoch that are left."""
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self._epoch)
-        order = torch.randperm(len(self.data), generator=generator)
-        batches = slice(self._position, self.steps_per_epoch)
-        if isinstance(self.data, Modalities):
-            for index in order.to(self.data.device).split(self.batch_size)[batches]:
-                batch = self.data.rows(index[rank::world]).to(self._device)
-                yield len(index), batch.values, batch.mask()
-            return
-        left: Sequence[Tensor] = order.split(self.batch_size)[batches]
-        own = [index[rank::world].tolist() for index in left]
-        # a loader draws a number when it starts, also in the middle of an epoch: not from the numbers of the networks
-        loader = DataLoader(self.data, batch_sampler=own, generator=generator)
-        for index, items in zip(left, loader, strict=True):
-            yield len(index), {name: x.to(self._device) for name, x in items.items()}, None
+        left = slice(self._position, self.steps_per_epoch)
+        rank, world = self.fabric.global_rank, self.fabric.world_size
+        return epoch_batches(self.data, self.batch_size, left, generator, self._device, rank, world)
 
     # between steps
 
@@ -284,9 +246,7 @@ class Loop:
         return score
 
     def _columns(self) -> list[str]:
-        likelihoods = [f"log_likelihood/{name}" for name in self.model.names]
-        rates = [f"rate/{name}" for name in self.model.expert_names]
-        return ["bound", *likelihoods, *rates, "log_q", "loss", "gradient"]
+        return columns_of({"modality": self.model.names, "expert": self.model.expert_names})
 
     def _log(self, score: float | None = None) -> None:
         done = self._epoch * self.steps_per_epoch + self._position
@@ -327,9 +287,7 @@ class Loop:
         if self.folder is None:
             return
         self._look()  # what is broken does not replace what is not
-        own = torch.cuda.get_rng_state(self._device) if self._device.type == "cuda" else torch.empty(0)
-        states: Any = [self.fabric.all_gather(s.to(self._device)) for s in (torch.get_rng_state(), own)]
-        random = [state.cpu() for state in states]
+        random = random_states(self.fabric)
         if self.fabric.is_global_zero:
             state = {
                 "settings": self._settings(),
@@ -351,12 +309,7 @@ class Loop:
         self.model.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
         self._generator.set_state(state["noise"])
-        rank = self.fabric.global_rank
-        # copies: torch crashes when it is given a state in the middle of another tensor
-        own, device = [part.reshape(self.fabric.world_size, -1)[rank].byte().clone() for part in state["random"]]
-        torch.set_rng_state(own)
-        if self._device.type == "cuda" and device.numel():
-            torch.cuda.set_rng_state(device, self._device)
+        restore_random_states(self.fabric, state["random"])
         self._epoch, self._position = state["epoch"], state["position"]
         self._seen.restore(state["seen"])
         self.history[:] = state["history"]
@@ -368,36 +321,3 @@ class Loop:
 def _room(device: torch.device) -> float:
     """How many bytes of data may live on a device: on a GPU, a quarter of what is free."""
     return torch.cuda.mem_get_info(device)[0] / 4 if device.type == "cuda" else math.inf
-
-
-class _Means:
-    """Sums of what n steps report, kept on the device, and since when one of them is not finite."""
-
-    def __init__(self, device: torch.device, size: int) -> None:
-        self.n = 0
-        self._sums = torch.zeros(2, size, device=device, dtype=torch.float64)  # and how many things are in them
-        self._bad = torch.zeros(size, device=device, dtype=torch.int64)  # steps since the first that was not finite
-
-    def add(self, means: Tensor, counts: Tensor) -> None:
-        self._sums += torch.stack([means * counts, counts])
-        self._bad += (self._bad > 0) | ~means.isfinite()
-
-    def broken(self) -> tuple[int, list[int]] | None:
-        """How many steps ago numbers were first not finite, and which; None if all are."""
-        bad = self._bad.tolist()
-        first = max(bad)
-        return (first - 1, [i for i, count in enumerate(bad) if count == first]) if first else None
-
-    def take(self) -> Tensor:
-        """Sums and counts ``[2, size]`` since the last call."""
-        taken = self._sums.clone()
-        self._sums.zero_()
-        self.n = 0
-        return taken
-
-    def state(self) -> dict[str, Any]:
-        return {"n": self.n, "sums": self._sums.clone()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.n = state["n"]
-        self._sums.copy_(state["sums"])

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...common import LatentMixture, read_tensors, write_tensors
+from ... import __version__
+from ...common import LatentMixture, check_format, read_tensors, write_tensors
 from ..families import FAMILIES, Family
 from ..frames import Form
 from ..kinds import Preprocessing
@@ -32,6 +33,7 @@ def save(estimator: TabularVAE, path: Path) -> None:
     fitted = estimator._fitted
     about = {
         "format": FORMAT,
+        "version": __version__,
         "class": type(estimator).__name__,
         "parameters": {k: _plain(k, v, estimator) for k, v in estimator.get_params(deep=False).items()},
         "schema": fitted.schema.to_toml(),
@@ -63,11 +65,7 @@ def load(cls: type[TabularVAE], path: Path) -> TabularVAE:
 def _check(about: Any, path: Path, cls: type) -> None:
     if not isinstance(about, dict) or not isinstance(about.get("format"), int) or "class" not in about:
         raise ValueError(f"{path} should be a file that save() of {cls.__name__} wrote. Found something else.")
-    if about["format"] > FORMAT:
-        raise ValueError(
-            f"{path} was written by a newer version of evenhand (format {about['format']}; this one reads up to "
-            f"{FORMAT}). Update evenhand to read it."
-        )
+    check_format(path, about, FORMAT)
     if about["class"] != cls.__name__:
         raise ValueError(f"{path} holds a {about['class']}. Load it with {about['class']}.load.")
 

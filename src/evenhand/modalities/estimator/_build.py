@@ -1,0 +1,45 @@
+"""From modalities to the network of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import torch
+
+from ...common import check_integer
+from ..models import ExpertsName, MixtureVAE, expert_subsets
+from ._modality import BuiltModality, Modality
+
+
+def build_modalities(modalities: Mapping[str, Modality], n_latent: int, seed: int) -> dict[str, BuiltModality]:
+    """All modalities with nothing left out, checked; networks that are made here have weights of this seed."""
+    if not isinstance(modalities, Mapping) or not modalities:
+        raise ValueError(f"modalities should be a dictionary with at least one Modality. Found {modalities!r}.")
+    for name, modality in modalities.items():
+        if not isinstance(modality, Modality):
+            raise ValueError(f"modalities[{name!r}] should be a Modality. Found {type(modality).__name__}.")
+    check_integer("n_latent", n_latent)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+        torch.manual_seed(seed)
+        return {name: modality.build(name, n_latent) for name, modality in modalities.items()}
+
+
+def build_network(
+    built: Mapping[str, BuiltModality],
+    n_latent: int,
+    experts: ExpertsName | Iterable[Iterable[str]],
+    prior_expert: bool | None,
+    max_size: int | None,
+    max_experts: int | None,
+    seed: int,
+) -> MixtureVAE:
+    """The network, with the experts of `expert_subsets`; a product has the prior as a member by default."""
+    subsets = expert_subsets(list(built), experts, max_size=max_size, max_experts=max_experts, seed=seed)
+    return MixtureVAE(
+        {name: part.encoder for name, part in built.items()},
+        {name: part.decoder for name, part in built.items()},
+        {name: part.likelihood for name, part in built.items()},
+        subsets=subsets,
+        n_latent=n_latent,
+        prior_expert=experts == "product" if prior_expert is None else prior_expert,
+    )

@@ -1,0 +1,65 @@
+"""What is maximised and how its gradients are taken: one list of options, checked in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ...common import check_choice, check_integer, check_number
+from ..objectives import OBJECTIVES, Objective
+
+Gradient = Literal["stl", "dreg", "plain"]
+LocalStep = Literal["backward", "forward", "none"]
+Goal = Literal["LI", "EEI", "DEI"]
+
+GRADIENTS: tuple[Gradient, ...] = get_args(Gradient)
+LOCAL_STEPS: tuple[LocalStep, ...] = get_args(LocalStep)
+GOALS: tuple[Goal, ...] = get_args(Goal)
+
+# a training can be resumed only with the same ones; blocks say themselves whether they preserve norms
+_OF_A_TRAINING = ("objective", "n_samples", "gradient", "local_step", "kl_weight", "n_negatives", "contrast")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of an `ImpartialMixture`.
+
+    Attributes:
+        objective: "elbo", "iwae" (loose), "siwae" (tight), "mmjsd" or "contrastive".
+        n_samples: K, samples of every expert.
+        gradient: "stl" (densities as constants, as in the paper), "dreg" (doubly reparametrised) or "plain".
+        preserve_norm: Whether blocks keep the length of the plain sum.
+        local_step: Where a likelihood is multiplied by the largest dimension over its own: in the "backward" pass
+            (the paper), "forward" (its code; a baseline that changes the reported bound), or "none".
+        kl_weight: Weight of the rate.
+        micro_batch: Decode about this many rows at a time, in less memory.
+        n_negatives: For the contrastive objective, how many other rows a row is compared with.
+        contrast: For the contrastive objective, the weight gamma of the evidence.
+    """
+
+    objective: Objective = "iwae"
+    n_samples: int = 10
+    gradient: Gradient = "stl"
+    preserve_norm: bool = True
+    local_step: LocalStep = "backward"
+    kl_weight: float = 1.0
+    micro_batch: int | None = None
+    n_negatives: int = 5
+    contrast: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_choice("objective", self.objective, OBJECTIVES)
+        check_choice("gradient", self.gradient, GRADIENTS)
+        check_choice("local_step", self.local_step, LOCAL_STEPS)
+        check_integer("n_samples", self.n_samples)
+        check_integer("n_negatives", self.n_negatives)
+        check_integer("micro_batch", self.micro_batch, optional=True)
+        check_number("kl_weight", self.kl_weight)
+        if self.objective == "mmjsd" and self.gradient == "dreg":
+            raise ValueError(
+                "gradient should be 'stl' or 'plain' with objective='mmjsd', which has no importance weights."
+            )
+
+    def settings(self) -> dict[str, str]:
+        """What must be the same for a training to be resumed."""
+        return {name: str(getattr(self, name)) for name in _OF_A_TRAINING}

@@ -1,0 +1,94 @@
+"""What a model says about a batch, and the columns of the history that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+Axis = Literal["expert", "modality"]
+
+
+class Step(NamedTuple):
+    """What a model says about a batch.
+
+    Attributes:
+        loss: To be minimised: the mean over rows.
+        bound: Mean of the objective over the rows.
+        log_likelihood: Mean of log p(x_d | z) over the experts and samples of rows that have modality d, ``[D]``.
+        rate: Mean of KL(q_A || p) over rows, ``[A]``.
+        log_q: Mean of log q over samples.
+        n_likelihood: How many pairs of an expert and a row are in the mean of a modality, ``[D]``.
+        n_rate: How many rows are in the mean of an expert, ``[A]``.
+    """
+
+    loss: Tensor
+    bound: Tensor
+    log_likelihood: Tensor
+    rate: Tensor
+    log_q: Tensor
+    n_likelihood: Tensor
+    n_rate: Tensor
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A mean that is kept of every batch: a column of the history, or one for each expert or modality.
+
+    Attributes:
+        name: Of the field of `Step`, and of the column.
+        axes: What the axes of that tensor are.
+        count: The field of `Step` that says how many things are in the mean; the rows of the batch if empty.
+        what: Its name in an error where it is not finite; ``{}`` stands for the expert or modality.
+    """
+
+    name: str
+    axes: tuple[Axis, ...] = ()
+    count: str = ""
+    what: str = "the objective"
+
+    def columns(self, names: Mapping[Axis, Sequence[str]]) -> list[str]:
+        """The columns: ``rate/image``, ..."""
+        return ["/".join([self.name, *parts]) for parts in product(*[names[axis] for axis in self.axes])]
+
+
+# The one place that names the columns of a history, in their order. "gradient" is the length of the whole gradient,
+# which the loop adds to what the model says.
+READINGS = (
+    Reading("bound"),
+    Reading("log_likelihood", ("modality",), "n_likelihood", "the log-likelihood of {!r}"),
+    Reading("rate", ("expert",), "n_rate", "the posterior of {!r}"),
+    Reading("log_q", what="the density of the experts"),
+    Reading("loss"),
+    Reading("gradient", what="the gradient of a finite objective"),
+)
+
+# Causes come before their consequences: a posterior spoils everything, a decoder its own likelihood.
+_CAUSES = ("rate", "log_likelihood", "log_q")
+
+
+def columns_of(names: Mapping[Axis, Sequence[str]]) -> list[str]:
+    """All columns of the history of a model whose modalities and experts have these names."""
+    return [column for reading in READINGS for column in reading.columns(names)]
+
+
+def means_and_counts(step: Step, gradient: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
+    """The numbers of all columns, and how many things are in each mean."""
+    tensors = {**step._asdict(), "gradient": gradient}
+    rows = torch.full_like(step.bound, n_rows).reshape(1)
+    means = torch.cat([tensors[reading.name].detach().reshape(-1) for reading in READINGS])
+    counts = [tensors[reading.count].reshape(-1) if reading.count else rows for reading in READINGS]
+    return means, torch.cat(counts)
+
+
+def first_cause(columns: Sequence[str]) -> tuple[str, str]:
+    """What went wrong first where these columns are not finite, in words, and whose it is, if anyone's."""
+    kinds = [column.partition("/")[0] for column in columns]
+    kind = next((cause for cause in _CAUSES if cause in kinds), kinds[0])
+    owner = columns[kinds.index(kind)].partition("/")[2]
+    reading = next(reading for reading in READINGS if reading.name == kind)
+    return reading.what.format(owner), owner
