@@ -8,7 +8,7 @@ WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile
 TORCH ?= 2.11.0
 
-.PHONY: demo test quick coverage kernels check dist wheel-test oldest paper benchmarks clean
+.PHONY: demo test quick coverage kernels check docs dist wheel-test oldest paper benchmarks clean
 
 demo: $(VENV)/demo.done   ## compare plain and impartial training on real data, print the table, write the page
 	$(BIN)/evenhand compare hi --seeds 2 --page demo.html
@@ -30,6 +30,10 @@ check: $(VENV)/check.done $(VENV)/test.done   ## lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/docs.done   ## the site, with executed notebooks, in build/site: three minutes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python docs/site/check.py build/site
 
 dist: $(VENV)/dist.done   ## wheel and source archive, in dist/
 	rm -rf dist build/lib build/bdist.*
@@ -67,6 +71,10 @@ $(VENV)/test.done: $(VENV)/base.done
 	$(INSTALL) -e '.[demo,ray]' --group test
 	touch $@
 
+$(VENV)/docs.done: $(VENV)/base.done
+	$(INSTALL) -e '.[demo]' --group docs
+	touch $@
+
 $(VENV)/dist.done: $(VENV)/base.done
 	$(INSTALL) --group dist
 	touch $@
@@ -76,14 +84,16 @@ $(VENV)/kernels.done: $(VENV)/test.done
 	$(INSTALL) --upgrade --no-deps --target $(VENV)/triton --group kernels
 	touch $@
 
+# Without torch's pin, and those of packages whose version torch itself prescribes.
 # The only torch that pip finds for a plain version is the one with CUDA (2 to 4 GB with its packages, 6 GB on disk);
 # PYTORCH names an index of CPU builds, of 0.2 GB: make oldest TORCH=2.11.0 PYTORCH=https://download.pytorch.org/whl/cpu
 $(VENV)-$(TORCH)/test.done: pyproject.toml constraints.txt
 	test -x $(VENV)-$(TORCH)/bin/python || $(PYTHON) -m venv $(VENV)-$(TORCH)
-	grep -vi '^torch==' constraints.txt > $(VENV)-$(TORCH)/constraints.txt
+	grep -viE '^(torch|triton|sympy|setuptools)==' constraints.txt > $(VENV)-$(TORCH)/constraints.txt
 	$(VENV)-$(TORCH)/bin/python -m pip install --quiet -c $(VENV)-$(TORCH)/constraints.txt \
 	    $(if $(PYTORCH),--extra-index-url $(PYTORCH)) "torch==$(TORCH)" "pip>=25.1"
-	$(VENV)-$(TORCH)/bin/python -m pip install --quiet -c $(VENV)-$(TORCH)/constraints.txt "torch==$(TORCH)" -e . --group oldest
+	$(VENV)-$(TORCH)/bin/python -m pip install --quiet -c $(VENV)-$(TORCH)/constraints.txt "torch==$(TORCH)" --group oldest
+	$(VENV)-$(TORCH)/bin/python -m pip install --quiet --no-deps -e .  # whatever bound it declares
 	touch $@
 
 $(VENV)/check.done: $(VENV)/base.done

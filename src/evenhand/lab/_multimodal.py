@@ -19,8 +19,8 @@ from ..modalities.estimator import MultimodalVAE
 from ..modalities.models import ExpertsName
 from ._config import ExpertsLabel, Impartiality, MultimodalExperiment, to_dict
 from ._folder import Folder
-from ._multimodal_figures import sample_grid
-from ._multimodal_scores import evaluate
+from .figures import sample_grid
+from .judges import evaluate
 
 FEWEST = 10  # rows that can be split
 VALIDATED = 8192  # validation rows that are looked at after every epoch

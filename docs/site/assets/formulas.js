@@ -1,0 +1,4 @@
+// KaTeX draws what Markdown has put away; the text stays if it cannot.
+for (const element of document.querySelectorAll(".formula")) {
+  katex.render(element.textContent, element, { displayMode: element.tagName === "DIV", throwOnError: false });
+}
