@@ -92,7 +92,8 @@ $(VENV)-$(TORCH)/test.done: pyproject.toml constraints.txt
 	grep -viE '^(torch|triton|sympy|setuptools)==' constraints.txt > $(VENV)-$(TORCH)/constraints.txt
 	$(VENV)-$(TORCH)/bin/python -m pip install --quiet -c $(VENV)-$(TORCH)/constraints.txt \
 	    $(if $(PYTORCH),--extra-index-url $(PYTORCH)) "torch==$(TORCH)" "pip>=25.1"
-	$(VENV)-$(TORCH)/bin/python -m pip install --quiet -c $(VENV)-$(TORCH)/constraints.txt "torch==$(TORCH)" -e . --group oldest
+	$(VENV)-$(TORCH)/bin/python -m pip install --quiet -c $(VENV)-$(TORCH)/constraints.txt "torch==$(TORCH)" --group oldest
+	$(VENV)-$(TORCH)/bin/python -m pip install --quiet --no-deps -e .  # whatever bound it declares
 	touch $@
 
 $(VENV)/check.done: $(VENV)/base.done

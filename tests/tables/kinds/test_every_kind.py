@@ -86,7 +86,7 @@ def test_marginals_fit_better_than_others(column, values, rule):
     best = heads.log_prob(start.expand(len(values), -1), targets).sum()
     for seed in range(5):
         location = 2 * raw_parameters(heads, 1, seed=seed)
-        if column.kind in ("real", "positive"):
+        if not column.kind.whole:
             location[..., 1] = start[1]  # of deviation 1, as the column has it
         assert heads.log_prob((start + location).expand(len(values), -1), targets).sum() < best
 
