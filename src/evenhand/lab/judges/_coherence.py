@@ -21,7 +21,7 @@ from ...modalities.inference import (
 from ...modalities.models import Experts, MixtureVAE
 from ...modalities.rows import Modalities
 
-Table = dict[tuple[Subset, str], float]
+Judged = dict[tuple[Subset, str], float]
 """A number for what is given and what is judged."""
 
 
@@ -35,7 +35,7 @@ def coherence(
     n_rows: int | None = None,
     batch_size: int = 512,
     seed: int = 0,
-) -> Table:
+) -> Judged:
     r"""How often what is generated from some modalities shows what the row shows.
 
     One sample :math:`z \sim q(z | x_A)` for each row, decoded to the expected item of every modality d, which its
@@ -127,7 +127,7 @@ def conditional_log_likelihoods(
     n_rows: int | None = None,
     batch_size: int = 512,
     seed: int = 0,
-) -> Table:
+) -> Judged:
     r"""The paper's conditional log-likelihoods :math:`E_{q(z | x_A)} \log p(x_d | z)`, divided by the dimension of d.
 
     They say how well d is generated from A. They are no log p(x_d | x_A), which `mixture_log_likelihood` estimates.

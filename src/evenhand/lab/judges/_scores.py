@@ -11,7 +11,7 @@ from ...datasets.judges import Classifiers, Labelled
 from ...modalities.inference import Subset, checked_subsets
 from ...modalities.models import MixtureVAE
 from ._coherence import (
-    Table,
+    Judged,
     coherence,
     coherence_summary,
     conditional_log_likelihoods,
@@ -191,11 +191,11 @@ def evaluate(
     """
     chosen = checked_subsets(network, subsets)
     common = {"subsets": chosen, "n_rows": n_rows, "batch_size": batch_size, "seed": seed}
-    found: Table = {}
+    judged: Judged = {}
     joint = math.nan
     latent: tuple[tuple[float, ...], ...] = ()
     if classifiers is not None:
-        found = coherence(network, test.data, test.labels, classifiers, **common)  # type: ignore[arg-type]
+        judged = coherence(network, test.data, test.labels, classifiers, **common)  # type: ignore[arg-type]
         if len(set(classifiers.modules) & set(network.names)) > 1:
             joint = joint_coherence(network, classifiers, n=n_prior, batch_size=batch_size, seed=seed)
     if train is not None:
@@ -208,7 +208,7 @@ def evaluate(
         names=tuple(network.names),
         subsets=tuple(chosen),
         rates=rates(network, test.data, **common),  # type: ignore[arg-type]
-        coherence=found,
+        coherence=judged,
         joint_coherence=joint,
         latent_classification=latent,
         log_likelihoods=conditional_log_likelihoods(network, test.data, n_samples=n_samples, **common),  # type: ignore[arg-type]
@@ -222,7 +222,7 @@ def _records(table: Mapping[tuple[Subset, str], float]) -> list[dict[str, Any]]:
     return [{"given": list(subset), "target": d, "value": _number(x)} for (subset, d), x in table.items()]
 
 
-def _from_records(records: Sequence[Mapping[str, Any]]) -> Table:
+def _from_records(records: Sequence[Mapping[str, Any]]) -> Judged:
     return {(tuple(record["given"]), record["target"]): _float(record["value"]) for record in records}
 
 

@@ -33,7 +33,7 @@ def rate_part(read: TableReport, chosen: Run | None) -> dict[str, Any]:
               for kind, w in WIDTHS.items()}  # fmt: skip
     points = [*curve, *others]
     heads = [Column("Training", words=True), Column("Rate, nats"), Column("Mean error")]
-    rows = [[p.label, Cell(p.rate, 2), Cell(p.error, 4)] for p in points]
+    rows: list[list[str | Cell]] = [[p.label, Cell(p.rate, 2), Cell(p.error, 4)] for p in points]
     table = html_table("rate and error", "Median over seeds.", heads, rows, [_row_class(p.class_) for p in points])
     beyond = " A triangle at the right edge has a rate beyond it." if ' beyond"' in charts["wide"] else ""
     said = Markup(

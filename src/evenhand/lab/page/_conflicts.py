@@ -104,7 +104,7 @@ def _opposed(read: TableReport, cosines: dict[str, Array]) -> HtmlTable:
     pairs = sorted(zip(rows.tolist(), columns.tolist(), strict=True), key=lambda p: unknown_last(float(first[p])))[
         :MOST_OPPOSED
     ]
-    lines = [
+    lines: list[list[str | Cell]] = [
         [read.columns[i], read.columns[j], *(Cell(float(c[i, j]), 2) for c in cosines.values())] for i, j in pairs
     ]
     heads = [Column("Column", words=True), Column("and", words=True)]
