@@ -18,7 +18,7 @@ test: $(VENV)/test.done   ## run the tests
 	$(PYTEST)
 
 quick: $(VENV)/test.done   ## an answer within a minute: every folder, without what tests/conftest.py calls slow
-	$(PYTEST) -m "not slow" tests
+	$(PYTEST) -m "not slow" --hypothesis-profile=quick tests
 
 coverage: $(VENV)/test.done   ## which lines the tests run
 	$(PYTEST) --cov=evenhand --cov-report=term:skip-covered --cov-report=html:build/coverage
