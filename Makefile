@@ -84,14 +84,16 @@ $(VENV)/kernels.done: $(VENV)/test.done
 	$(INSTALL) --upgrade --no-deps --target $(VENV)/triton --group kernels
 	touch $@
 
+# Without torch's pin, and those of packages whose version torch itself prescribes.
 # The only torch that pip finds for a plain version is the one with CUDA (2 to 4 GB with its packages, 6 GB on disk);
 # PYTORCH names an index of CPU builds, of 0.2 GB: make oldest TORCH=2.11.0 PYTORCH=https://download.pytorch.org/whl/cpu
 $(VENV)-$(TORCH)/test.done: pyproject.toml constraints.txt
 	test -x $(VENV)-$(TORCH)/bin/python || $(PYTHON) -m venv $(VENV)-$(TORCH)
-	grep -vi '^torch==' constraints.txt > $(VENV)-$(TORCH)/constraints.txt
+	grep -viE '^(torch|triton|sympy|setuptools)==' constraints.txt > $(VENV)-$(TORCH)/constraints.txt
 	$(VENV)-$(TORCH)/bin/python -m pip install --quiet -c $(VENV)-$(TORCH)/constraints.txt \
 	    $(if $(PYTORCH),--extra-index-url $(PYTORCH)) "torch==$(TORCH)" "pip>=25.1"
-	$(VENV)-$(TORCH)/bin/python -m pip install --quiet -c $(VENV)-$(TORCH)/constraints.txt "torch==$(TORCH)" -e . --group oldest
+	$(VENV)-$(TORCH)/bin/python -m pip install --quiet -c $(VENV)-$(TORCH)/constraints.txt "torch==$(TORCH)" --group oldest
+	$(VENV)-$(TORCH)/bin/python -m pip install --quiet --no-deps -e .  # whatever bound it declares
 	touch $@
 
 $(VENV)/check.done: $(VENV)/base.done

@@ -20,7 +20,7 @@ from scipy import ndimage
 from sklearn.datasets import load_digits
 
 from evenhand import CAGrad, Modality, MultimodalVAE
-from evenhand.lab import rates
+from evenhand.lab.judges import rates
 from evenhand.modalities import Laplace, Modalities, Table
 
 WORDS = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])

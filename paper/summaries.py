@@ -11,10 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.lab import Table, TableReport, read_reports
-from evenhand.lab._published import DATA, GROUPS, SETTINGS
-from evenhand.lab._table import Cell
-from evenhand.lab._tables import ordered, title_of
+from evenhand.lab.results import (
+    DATA,
+    GROUPS,
+    SETTINGS,
+    Cell,
+    Table,
+    TableReport,
+    ordered,
+    read_reports,
+    title_of,
+)
 from evenhand.tables import Kind
 
 REPORTS = Path(__file__).parent / "table1" / "reports"

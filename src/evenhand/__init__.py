@@ -51,4 +51,6 @@ _HOMES = {
     "Schema": "tables",
     "TabularVAE": "tables",
 }
-__getattr__, __dir__ = lazy_names(__name__, {name: _HOMES.get(name, "impartial") for name in __all__ if name != "__version__"})
+__getattr__, __dir__ = lazy_names(
+    __name__, {name: _HOMES.get(name, "impartial") for name in __all__ if name != "__version__"}
+)

@@ -87,3 +87,5 @@ def test_advice_is_what_to_type():
         with pytest.raises(ArgumentError) as caught, advising({"frame": "Type this."}):
             raise ArgumentError(argument, "be whole", "a half", "Write that.")
         assert caught.value.advice == words
+    with pytest.raises(ArgumentError, match="^DATA should"), advising({"frame": "Type this."}, frame="DATA"):
+        raise ArgumentError("frame", "be whole", "a half")

@@ -48,7 +48,8 @@ def test_a_run_that_is_done_is_not_run_again_unless_forced(done, go, monkeypatch
 
 
 def test_wrong_configs_are_refused(go, table, tmp_path):
-    assert go("run", "no.toml").exit_code == 2
+    result = go("run", "no.toml")
+    assert (result.exit_code, result.stderr) == (2, "Error: CONFIG.toml should be a file. Found none at no.toml.\n")
     (tmp_path / "wrong.toml").write_text("experiment = 'table'\n[data]\nnme = 'hi'\n")
     result = go("run", "wrong.toml")
     assert result.exit_code == 2
@@ -67,7 +68,9 @@ def test_the_page_of_a_run(done, go, monkeypatch):
     assert opened == [Path("page.html").resolve().as_uri()]
     assert [p.name for p in Path().iterdir()] == ["page.html"]
     assert json.loads(go("report", folder, "--json").stdout) == {"page": str(folder / "report.html")}
-    assert go("report", "nowhere").exit_code == 2
+    result = go("report", "nowhere")
+    words = "Error: DIR should be the directory of a run. Found none at nowhere.\n"
+    assert (result.exit_code, result.stderr) == (2, words)
     assert go("report", folder, "-o", "no/page.html").exit_code == 2
 
 

@@ -48,6 +48,7 @@ def test_advice_can_be_typed(go):
     for verb in (["schema"], ["impute", "-o", "out.csv"]):
         result = go(*verb, "same.csv")
         assert result.exit_code == 1
+        assert result.stderr.startswith("Error: DATA should have a column to model.")
         assert result.stderr.endswith("a, b. Name the kind of one: evenhand schema DATA --set column=kind\n")
     Schema((Column("a", "real"),)).save("schema.toml")
     result = go("schema", "schema.toml", "--set", "a=categorical")

@@ -309,7 +309,7 @@ def test_the_three_are_determined_by_the_seed(digits, chunks):
     datasets.mnist, datasets.svhn, datasets.mnist_svhn_text, datasets.digits_in_three,
 ])  # fmt: skip
 def test_there_are_two_splits(load):
-    with pytest.raises(ValueError, match="split should be 'train' or 'test'. Found 'validation'."):
+    with pytest.raises(ValueError, match="split should be one of 'train', 'test'. Found 'validation'."):
         load("validation")
 
 
@@ -318,7 +318,7 @@ def test_there_are_two_splits(load):
     (datasets.digits_in_three, "repeats"),
 ])  # fmt: skip
 def test_numbers_should_be_positive(load, argument):
-    with pytest.raises(ValueError, match=f"{argument} should be at least 1. Found 0."):
+    with pytest.raises(ValueError, match=f"{argument} should be an integer >= 1. Found 0."):
         load("test", **{argument: 0})
 
 
@@ -392,7 +392,7 @@ def test_sizes_of_the_stand_in(three, split, n):
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_rows_of_the_stand_in_show_one_digit_and_two_images(three, split):
     data, labels = three[split].data, three[split].labels
-    _, of_images = _digits_in_three._images(split)
+    _, of_images = _digits_in_three._rows._images(split)
     for name in data.names:
         assert torch.equal(of_images[data.index[name]], labels)
         assert torch.equal(data.index[name].bincount(), torch.full((len(of_images),), 5))
@@ -465,7 +465,7 @@ def test_both_images_can_be_recognised(three):
     def items(split, name):
         x = three[split].data.values[name].double().flatten(2).mean(1)  # grey
         x = x - x.mean(1, keepdim=True)
-        return (x / x.norm(dim=1, keepdim=True)).numpy(), _digits_in_three._images(split)[1].numpy()
+        return (x / x.norm(dim=1, keepdim=True)).numpy(), _digits_in_three._rows._images(split)[1].numpy()
 
     for name, least in (("digit", 0.95), ("colour", 0.85)):
         assert SVC(C=10).fit(*items("train", name)).score(*items("test", name)) > least

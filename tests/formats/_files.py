@@ -1,6 +1,6 @@
 """Files as a release writes them. A folder for each release that changed a format; none is ever rewritten.
 
-    python -m tests.formats._files 0.2.0     # in the root of the repository, once, when that release is made
+python -m tests.formats._files 0.2.0     # in the root of the repository, once, when that release is made
 """
 
 import json
@@ -15,6 +15,7 @@ from evenhand import Modality, MultimodalVAE, TabularVAE
 from evenhand.modalities import Categorical, Normal
 
 HERE = Path(__file__).parent
+SIZES = ["small", "large", "huge"]
 TABLES = {"vae": {}, "hivae": {"model": "hivae", "n_latent": None}}
 
 
@@ -27,7 +28,7 @@ def frame():
         "count": [float(5 * i % 7) for i in range(n)],
         "flag": [i % 3 == 0 for i in range(n)],
         "colour": [("blue", "green", "red")[i // 2 % 3] for i in range(n)],
-        "size": pd.Categorical([("small", "large", "huge")[i % 3] for i in range(n)], ["small", "large", "huge"], True),
+        "size": pd.Categorical([SIZES[i % 3] for i in range(n)], SIZES, ordered=True),
     }
     table = pd.DataFrame(columns).astype({"flag": "boolean", "colour": "string"})
     for i, name in enumerate(table.columns):

@@ -6,6 +6,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
+from evenhand import datasets
 from evenhand.lab._config import (
     Data,
     Evaluation,
@@ -167,9 +168,9 @@ def test_a_file_that_is_not_text_or_not_there_is_refused(tmp_path):
         (lambda: Data(), "data should have a name or a path"),
         (lambda: Data("hi", "people.csv"), "data should have a name or a path"),
         (lambda: Data("hi", schema="people.toml"), "data.schema should stand beside data.path"),
-        (lambda: Data("hi", rows=-1), "data.rows should be at least 0. Found -1"),
-        (lambda: Model(n_hidden=0), "model.n_hidden should be at least 1"),
-        (lambda: Model(latent_share=0.0), "model.latent_share should be a number above 0"),
+        (lambda: Data("hi", rows=-1), "data.rows should be an integer >= 0. Found -1"),
+        (lambda: Model(n_hidden=0), "model.n_hidden should be an integer >= 1. Found 0"),
+        (lambda: Model(latent_share=0.0), "model.latent_share should be a number > 0. Found 0.0"),
         (lambda: Model(latent_share=math.inf), "model.latent_share"),
         (lambda: Objective(n_samples=0), "objective.n_samples"),
         (lambda: Training(epochs=0), "training.epochs"),
@@ -177,7 +178,7 @@ def test_a_file_that_is_not_text_or_not_there_is_refused(tmp_path):
         (lambda: Training(checks=0), "training.checks"),
         (lambda: Training(lr=0.0), "training.lr"),
         (lambda: Training(lr=math.nan), "training.lr"),
-        (lambda: Training(dropout=1.0), "training.dropout should be from 0 to below 1. Found 1.0"),
+        (lambda: Training(dropout=1.0), "training.dropout should be a number >= 0 and < 1. Found 1.0"),
         (lambda: Training(hide=-0.1), "training.hide"),
         (lambda: Training(hide=math.nan), "training.hide"),
         (lambda: Runs(("imtlg",)), "runs.methods should be different and have 'sum'"),
@@ -189,12 +190,12 @@ def test_a_file_that_is_not_text_or_not_there_is_refused(tmp_path):
         (lambda: Runs(kl_weights=(0.1,)), "runs.kl_weights should be different and have 1"),
         (lambda: Runs(kl_weights=()), "runs.kl_weights"),
         (lambda: Runs(kl_weights=(1.0, 1.0)), "runs.kl_weights should be different"),
-        (lambda: Runs(kl_weights=(1.0, -0.1)), "runs.kl_weights should be a number from 0. Found -0.1"),
-        (lambda: Runs(kl_weights=(1.0, math.nan)), "runs.kl_weights should be a number from 0. Found nan"),
+        (lambda: Runs(kl_weights=(1.0, -0.1)), "runs.kl_weights should be a number >= 0. Found -0.1"),
+        (lambda: Runs(kl_weights=(1.0, math.nan)), "runs.kl_weights should be a number >= 0. Found nan"),
         (lambda: Runs(kl_weights=(1.0, math.inf)), "runs.kl_weights"),
         (lambda: Evaluation(n_samples=0), "evaluation.n_samples"),
         (lambda: Evaluation(generate=-1), "evaluation.generate"),
-        (lambda: Evaluation(hidden=0.0), "evaluation.hidden should be above 0 and below 1"),
+        (lambda: Evaluation(hidden=0.0), "evaluation.hidden should be a number > 0 and < 1. Found 0.0"),
         (lambda: Evaluation(hidden=1.0), "evaluation.hidden"),
         (lambda: TableExperiment(Data("hi"), Model("hivae"), Objective("dreg")), "'elbo' or 'iwae' for HI-VAE"),
         (lambda: MultimodalData(rows=-1), "data.rows"),
@@ -302,9 +303,18 @@ def neighbours(config):
         part = getattr(config, section.name)
         hints = get_type_hints(type(part))
         for field in dataclasses.fields(part):
-            for other in other_values(getattr(part, field.name), hints[field.name]):
+            others = other_values(getattr(part, field.name), hints[field.name])
+            named = (section.name, field.name) == ("data", "name")
+            if named and isinstance(config, MultimodalExperiment):
+                others = [
+                    *datasets.MULTIMODAL.keys() - {part.name},
+                    "my_module:mine",
+                    "my_module:other",
+                    "mine.py:mine",
+                ]
+            for other in others:
                 changed = {field.name: other}
-                if (section.name, field.name) == ("data", "name") and isinstance(config, TableExperiment):
+                if named and isinstance(config, TableExperiment):
                     changed |= {"path": "", "schema": ""}
                 try:
                     new = dataclasses.replace(part, **changed)

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.lab._config import Data, TableExperiment, Training, hash_of, to_toml
 from evenhand.lab._folder import Folder, open_folder
-from evenhand.lab._results import read_reports
+from evenhand.lab.results import read_reports
 
 CONFIG = TableExperiment(Data("hi"))
 HOLD = """

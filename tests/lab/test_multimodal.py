@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from evenhand.datasets import multimodal
 from evenhand.datasets.judges import _judges as _digit_classifiers
 from evenhand.lab import MultimodalScores, _multimodal
 from evenhand.lab._config import (
@@ -61,6 +62,10 @@ def start(config, root, tick=lambda epochs, words: None, **options):
     folder = Folder(root, config)
     folder.begin()
     return folder, run_multimodal(config, folder, device=torch.device("cpu"), tick=tick, save_steps=2, **options)
+
+
+def load(config):
+    return _multimodal._load(config, multimodal(config.data.name))
 
 
 def numbers(report):
@@ -133,7 +138,7 @@ def test_ticks_add_up_to_the_epochs(whole):
 def test_without_matplotlib_there_is_no_picture(tmp_path):
     folder = Folder(tmp_path, TINY)
     folder.begin()
-    _multimodal._draw(build_model(TINY), _multimodal._load(TINY).test, folder)
+    _multimodal._draw(build_model(TINY), load(TINY).test, folder)
     assert [p.name for p in folder.path.iterdir()] == ["config.toml"]
 
 
@@ -206,7 +211,7 @@ run_multimodal(folder.config, folder, device=torch.device("cpu"), tick=tick, sav
 
 
 def test_seeds_have_their_own_training_rows_and_the_same_test_rows():
-    one, other = (_multimodal._load(replace(TINY, training=replace(TINY.training, seed=seed))) for seed in (0, 1))
+    one, other = (load(replace(TINY, training=replace(TINY.training, seed=seed))) for seed in (0, 1))
     assert not torch.equal(one.train.data.index["digit"], other.train.data.index["digit"])
     assert not torch.equal(one.train.data.values["colour"], other.train.data.values["colour"])
     assert torch.equal(one.test.data.index["colour"], other.test.data.index["colour"])
@@ -252,5 +257,5 @@ def test_quick_jobs_are_small():
 def test_the_models_of_the_paper_can_be_built(job):
     model = build_model(job)
     assert set(model.blocks) == set(job.impartial.goals)
-    assert model.core.n_samples == 30
+    assert model.core.options.n_samples == 30
     assert model.network.n_latent == 20

@@ -18,8 +18,8 @@ from evenhand.lab._paper import (
     comparison,
     table1_jobs,
 )
-from evenhand.lab._results import TableReport, read_reports
 from evenhand.lab._tabular import choices
+from evenhand.lab.results import TableReport, read_reports
 
 REPORTS = sorted((Path(__file__).parents[2] / "paper" / "table1" / "reports").glob("*.json"))
 CONFIGS = sorted((Path(__file__).parents[2] / "paper" / "table1" / "configs").glob("*.toml"))

@@ -11,10 +11,10 @@ from safetensors.torch import load_file
 
 from evenhand.lab import _splits
 from evenhand.lab._config import Runs
-from evenhand.lab._results import TableReport, read_reports
 from evenhand.lab._run import run
 from evenhand.lab._splits import Splits, load
 from evenhand.lab._tabular import Choice, choices, generate_rows, hidden_cells
+from evenhand.lab.results import TableReport, read_reports
 from evenhand.tables.inference import column_errors, quality, reconstruct
 from evenhand.tables.schema import Schema
 

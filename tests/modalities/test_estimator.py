@@ -643,7 +643,7 @@ def test_conflicts_of_many_rows_are_those_of_some():
 
 
 def test_no_rows_are_not_sampled():
-    with pytest.raises(ValueError, match="n should be an integer of at least 1. Found 0"):
+    with pytest.raises(ValueError, match="n should be an integer >= 1. Found 0"):
         tiny().sample(0)
 
 

@@ -484,7 +484,7 @@ def test_a_scale_that_becomes_wrong_is_seen_in_training():
         ({"gradient": "sgd"}, "gradient should be one of 'stl', 'dreg', 'plain'. Found 'sgd'"),
         ({"local_step": "left"}, "local_step should be one of"),
         ({"n_samples": 0}, "n_samples should be an integer >= 1. Found 0"),
-        ({"micro_batch": 0}, "micro_batch should be an integer >= 1. Found 0"),
+        ({"micro_batch": 0}, "micro_batch should be an integer >= 1 or None. Found 0"),
         ({"n_negatives": 0}, "n_negatives should be an integer >= 1. Found 0"),
         ({"kl_weight": -1.0}, "kl_weight should be a number >= 0. Found -1"),
         ({"kl_weight": float("nan")}, "kl_weight should be a number >= 0. Found nan"),
@@ -511,9 +511,9 @@ def test_mistakes_in_modalities_of_the_model():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epochs": 0}, "epochs should be an integer of at least 1. Found 0"),
-        ({"batch_size": 0}, "batch_size should be an integer of at least 1. Found 0"),
-        ({"clip_norm": 0.0}, "clip_norm should be a number > 0, or None. Found 0"),
+        ({"epochs": 0}, "epochs should be an integer >= 1. Found 0"),
+        ({"batch_size": 0}, "batch_size should be an integer >= 1. Found 0"),
+        ({"clip_norm": 0.0}, "clip_norm should be a number > 0. Found 0"),
         ({"clip_norm": -1.0}, "clip_norm should be a number > 0"),
         ({"clip_norm": float("nan")}, "clip_norm should be a number > 0"),
         ({"precision": "64"}, "precision should be one of '32', 'tf32', 'bf16', '16'. Found '64'"),
@@ -536,13 +536,13 @@ def test_mistakes_in_fit_are_named(options, message):
 
 def test_mistakes_in_other_calls():
     one, label = tiny(), rows()["label"]
-    with pytest.raises(ValueError, match="form should be 'guess', 'mean' or 'sample'. Found 'mode'"):
+    with pytest.raises(ValueError, match="form should be one of 'guess', 'mean', 'sample'. Found 'mode'"):
         one.predict({"label": label}, form="mode")
-    with pytest.raises(ValueError, match="latent should be 'prior' or 'mixture'. Found 'posterior'"):
+    with pytest.raises(ValueError, match="latent should be one of 'prior', 'mixture'. Found 'posterior'"):
         one.sample(2, latent="posterior")
-    with pytest.raises(ValueError, match="n should be an integer of at least 1. Found 0"):
+    with pytest.raises(ValueError, match="n should be an integer >= 1 or None. Found 0"):
         one.predict({"label": label}, n=0)
-    with pytest.raises(ValueError, match="n should be an integer of at least 1. Found -1"):
+    with pytest.raises(ValueError, match="n should be an integer >= 1 or None. Found -1"):
         one.encode({"label": label}, n=-1)
     with pytest.raises(RuntimeError, match="needs a model that was fitted"):
         one.sample(2, latent="mixture")

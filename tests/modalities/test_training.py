@@ -783,7 +783,7 @@ def test_a_rare_modality_counts_where_it_is():
     ("options", "message"),
     [
         ({"checkpoint_every": 2}, "folder should be given with checkpoint_every"),
-        ({"epochs": 2.5}, "epochs should be an integer of at least 1. Found 2.5"),
+        ({"epochs": 2.5}, "epochs should be an integer >= 1. Found 2.5"),
         ({"batch_size": 7.5}, "batch_size should be an integer"),
         ({"log_every": -2}, "log_every should be an integer"),
         ({"validation": 1}, "validation should be a part of the rows between 0 and 1. Found 1"),

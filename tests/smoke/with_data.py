@@ -21,4 +21,4 @@ write_file(filled, path.with_suffix(".parquet"))
 assert read_file(path.with_suffix(".parquet")).frame.shape == frame.shape
 
 assert len(NAMES) == 12
-assert len(digits_in_three(100)) > 0
+assert len(digits_in_three("test")) > 0

@@ -19,7 +19,9 @@ def evenhand_says(*words: str) -> str:
 
 folder = Path(tempfile.mkdtemp())
 rows = ["age,home,income"]
-rows += [f"{20 + 7 * i % 50},{'own' if 7 * i % 50 > 25 else 'rent'},{900 + 7 * i % 50 * (50 + i % 9)}" for i in range(90)]
+rows += [
+    f"{20 + 7 * i % 50},{'own' if 7 * i % 50 > 25 else 'rent'},{900 + 7 * i % 50 * (50 + i % 9)}" for i in range(90)
+]
 (folder / "people.csv").write_text("\n".join(rows))
 
 assert "compare" in evenhand_says("--help")

@@ -102,7 +102,7 @@ def prepare(
     with arguments():  # a mistake is reported before anything is read
         first = config(1000)
     assert isinstance(first, TableExperiment)
-    with advising(NAME_A_KIND):
+    with advising(NAME_A_KIND, frame="DATA"):
         source = load(first.data)
     n = len(source.schema)
     console.say(f"{source.name}: {len(source.table):,} rows, {n} column{'s' if n > 1 else ''} to learn.")

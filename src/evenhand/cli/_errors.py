@@ -49,14 +49,20 @@ def arguments(**options: str) -> Iterator[None]:
 
 
 @contextmanager
-def advising(advice: Mapping[str, str]) -> Iterator[None]:
-    """Where something is wrong with one of these arguments, say what to type, not what to write in Python."""
+def advising(advice: Mapping[str, str], **options: str) -> Iterator[None]:
+    """Where something is wrong with one of these arguments, say what to type, not what to write in Python.
+
+    Args:
+        advice: What to type, by argument.
+        options: What the shell calls them.
+    """
     try:
         yield
     except ArgumentError as error:
         if error.argument not in advice:
             raise
-        raise error.advised(advice[error.argument]) from error
+        name = options.get(error.argument, error.argument)
+        raise error.advised(advice[error.argument]).about(name) from error
 
 
 @contextmanager

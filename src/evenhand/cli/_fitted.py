@@ -52,7 +52,7 @@ def infer(frame: Any, changes: dict[str, Any] | None = None) -> Schema:
     """The schema of a table, with changes by hand."""
     from ..tables.schema import Schema
 
-    with advising(NAME_A_KIND):
+    with advising(NAME_A_KIND, frame="DATA"):
         return Schema.infer(frame, changes, unsupported="ignore")
 
 

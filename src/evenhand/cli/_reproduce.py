@@ -130,7 +130,7 @@ def _folders(console: Console, jobs: Sequence[Experiment], out: Path) -> list[Fo
     folders = [Folder(out, resolve(job)) for job in jobs]
     counts: Counter[str] = Counter(folder.state for folder in folders)
     words = ", ".join(f"{counts[state]} {state}" for state in STATES)
-    console.say(f"{len(folders)} run{'s' if len(folders) > 1 else ''}: {words}.")
+    console.say(f"{len(folders)} run{'s' * (len(folders) > 1)}: {words}.")
     return folders
 
 
@@ -167,5 +167,5 @@ def _write_configs(console: Console, jobs: Sequence[Experiment], folder: Path) -
     for job, path in zip(jobs, paths, strict=True):
         with whole_file(path) as partial:
             partial.write_text(to_toml(job), encoding="utf-8")
-    console.say(f"{len(jobs)} configs written to {folder}; run one with: evenhand run {paths[0]}")
+    console.say(f"{len(jobs)} config{'s' * (len(jobs) > 1)} written to {folder}. To run one: evenhand run {paths[0]}")
     console.result({"configs": [str(path) for path in paths]})

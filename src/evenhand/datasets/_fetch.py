@@ -145,9 +145,9 @@ def _unpacked(path: Path, file: File) -> bytes:
 
 
 def _check(content: bytes, file: File, path: Path) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != file.sha256:
         raise ValueError(
-            f"{path} should have the sha256 {file.sha256} when decompressed. Found {found}: it is another version or "
-            "damaged; delete it and load the data set again."
+            f"{path} should have the sha256 {file.sha256} when decompressed. Found {digest}: it is another version "
+            "or damaged; delete it and load the data set again."
         )

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from ..common import check_choice
 from ..modalities.rows import Modalities
 
 Split = Literal["train", "test"]
@@ -15,26 +16,26 @@ Split = Literal["train", "test"]
 
 @dataclass(frozen=True, eq=False)
 class LabelledModalities:
-    """A public data set of several modalities, with what the rows show.
+    """Rows of several modalities, with what they show.
 
     Attributes:
         data: The rows.
-        labels: The class of every row, ``[N]``.
-        name: The name of the function that loads it.
+        labels: The class of every row, ``[N]``; None if rows have none.
+        name: The name of the data set.
         source: Where the data come from.
         licence: Under which terms.
         note: What is unlike the published data set, if anything.
     """
 
     data: Modalities
-    labels: Tensor
+    labels: Tensor | None
     name: str
-    source: str
-    licence: str
+    source: str = ""
+    licence: str = ""
     note: str = ""
 
     def __post_init__(self) -> None:
-        if self.labels.shape != (len(self.data),):
+        if self.labels is not None and self.labels.shape != (len(self.data),):
             raise ValueError(
                 f"labels should have one entry for each of {len(self.data)} rows. "
                 f"Found the shape {list(self.labels.shape)}."
@@ -45,7 +46,8 @@ class LabelledModalities:
 
     def subset(self, index: Tensor) -> LabelledModalities:
         """Some of the rows; the items stay where they are."""
-        return replace(self, data=self.data.subset(index), labels=self.labels[index])
+        labels = None if self.labels is None else self.labels[index]
+        return replace(self, data=self.data.subset(index), labels=labels)
 
 
 def split_pairs(
@@ -74,11 +76,4 @@ def split_pairs(
 
 def check_split(split: str) -> None:
     """Only two splits are published."""
-    if split not in get_args(Split):
-        raise ValueError(f"split should be 'train' or 'test'. Found {split!r}.")
-
-
-def check_positive(name: str, number: int) -> None:
-    """A number of things that has to be there."""
-    if number < 1:
-        raise ValueError(f"{name} should be at least 1. Found {number}.")
+    check_choice("split", split, get_args(Split))

@@ -113,9 +113,9 @@ def _cached(split: Split) -> np.ndarray:
 def _decoded(split: Split) -> np.ndarray:
     chunks = [File(f"{split}_{i:02d}", sha256) for i, sha256 in enumerate(CHUNKS[split])]
     images = np.concatenate([_decode(read_bytes("svhn", chunk)) for chunk in chunks])
-    found = _digest(images)
-    if found != REBUILT[split]:
-        raise ValueError(f"The {split} images of SVHN should have the sha256 {REBUILT[split]}. Found {found}.")
+    digest = _digest(images)
+    if digest != REBUILT[split]:
+        raise ValueError(f"The {split} images of SVHN should have the sha256 {REBUILT[split]}. Found {digest}.")
     return images
 
 

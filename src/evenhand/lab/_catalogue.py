@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from ._config import Experiment
-    from ._table import Table
+    from .results import Table
 
 Report = Mapping[str, Any]
 """What ``report.json`` holds."""
@@ -41,13 +41,13 @@ class Section:
 
 TABLES = Section(
     "table", ("vae-elbo", "vae-iwae", "vae-dreg", "hivae"), "paper/table1/reports",
-    "_relevant:read_experiments", "_plans:plan_tables",
+    "results:read_experiments", "_plans:plan_tables",
 )  # fmt: skip
 MODALITIES = Section(
     "multimodal", ("mvae", "mmvae", "mopoe"), "paper/multimodal/reports",
-    "_relevant:read_experiments", "_plans:plan_modalities",
+    "results:read_experiments", "_plans:plan_modalities",
 )  # fmt: skip
-BENCHMARKS = Section("", (), "paper/multimodal", "_relevant:read_benchmarks")
+BENCHMARKS = Section("", (), "paper/multimodal", "results:read_benchmarks")
 
 
 @dataclass(frozen=True)
@@ -178,25 +178,25 @@ def _by_objective(first: int, what: str, maker: str) -> list[Exhibit]:
 
 
 EXHIBITS: Mapping[str, Exhibit] = MappingProxyType({exhibit.name: exhibit for exhibit in (
-    Exhibit("table1", "errors of plain and impartial training", TABLES, "_tables:table1"),
-    Exhibit("table2", "errors by type of likelihood", TABLES, "_tables:table2"),
-    Exhibit("table3", "reconstruction coherence, SIWAE", MODALITIES, "_multimodal_tables:table3", plan=SIWAE),
-    Exhibit("table4", "self and cross coherence, SIWAE", MODALITIES, "_multimodal_tables:table4", plan=SIWAE),
-    Exhibit("table5", "latent classification", MODALITIES, "_multimodal_tables:table5", plan=ALL),
-    Exhibit("table6", "the data sets", TABLES, "_tables:table6", plan=ONE_MODEL),
-    Exhibit("table7", "the chosen methods", TABLES, "_tables:table7"),
-    Exhibit("table8", "errors with standard deviations", TABLES, "_tables:table8"),
-    Exhibit("table9", "reconstruction coherence by objective", MODALITIES, "_multimodal_tables:table9", plan=ALL),
-    *_by_objective(10, "self and cross coherence", "_multimodal_tables:coherence_by_objective"),
-    *_by_objective(13, "log-likelihoods", "_multimodal_tables:log_likelihoods"),
-    Exhibit("figure4", "real and generated rows", TABLES, "_figures:pair_plots", plan=GENERATED, figure=True,
+    Exhibit("table1", "errors of plain and impartial training", TABLES, "results:table1"),
+    Exhibit("table2", "errors by type of likelihood", TABLES, "results:table2"),
+    Exhibit("table3", "reconstruction coherence, SIWAE", MODALITIES, "results:table3", plan=SIWAE),
+    Exhibit("table4", "self and cross coherence, SIWAE", MODALITIES, "results:table4", plan=SIWAE),
+    Exhibit("table5", "latent classification", MODALITIES, "results:table5", plan=ALL),
+    Exhibit("table6", "the data sets", TABLES, "results:table6", plan=ONE_MODEL),
+    Exhibit("table7", "the chosen methods", TABLES, "results:table7"),
+    Exhibit("table8", "errors with standard deviations", TABLES, "results:table8"),
+    Exhibit("table9", "reconstruction coherence by objective", MODALITIES, "results:table9", plan=ALL),
+    *_by_objective(10, "self and cross coherence", "results:coherence_by_objective"),
+    *_by_objective(13, "log-likelihoods", "results:log_likelihoods"),
+    Exhibit("figure4", "real and generated rows", TABLES, "figures:pair_plots", plan=GENERATED, figure=True,
             any_network=True),
-    Exhibit("figure5", "all scores by objective", MODALITIES, "_figures:parallels", plan=ALL, figure=True),
-    Exhibit("controls", "what a lower error costs", TABLES, "_tables:controls", any_network=True),
-    Exhibit("equal-rate", "plain and impartial training at equal rate", TABLES, "_tables:equal_rate",
+    Exhibit("figure5", "all scores by objective", MODALITIES, "figures:parallels", plan=ALL, figure=True),
+    Exhibit("controls", "what a lower error costs", TABLES, "results:controls", any_network=True),
+    Exhibit("equal-rate", "plain and impartial training at equal rate", TABLES, "results:equal_rate",
             any_network=True),
-    Exhibit("rate-distortion", "error over rate", TABLES, "_figures:rate_distortions", figure=True,
+    Exhibit("rate-distortion", "error over rate", TABLES, "figures:rate_distortions", figure=True,
             any_network=True),
-    Exhibit("overhead", "what blocks cost", BENCHMARKS, "_tables:overhead"),
+    Exhibit("overhead", "what blocks cost", BENCHMARKS, "results:overhead"),
 )})  # fmt: skip
 """All tables and figures by name, the paper's first."""

@@ -78,11 +78,14 @@ def execute(
         else:
             failed.append((folder, error))
     if failed:
-        lines = [f"  {folder.path.name}: {error}" for folder, error in failed]
-        rest = ", the others are done" if len(failed) < len(configs) else ""
-        summary = f"{len(failed)} of {len(configs)} experiments failed{rest}:"
-        raise FailedError("\n".join([summary, *lines])) from failed[0][1]
+        raise _failure(failed, len(configs)) from failed[0][1]
     return folders
+
+
+def _failure(failed: Sequence[tuple[Folder, Exception]], n: int) -> FailedError:
+    lines = [f"  {folder.path.name}: {error}" for folder, error in failed]
+    rest = ", the others are done" if len(failed) < n else ""
+    return FailedError("\n".join([f"{len(failed)} of {n} experiments failed{rest}:", *lines]))
 
 
 Outcomes = Iterator[tuple[int, Exception | None]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._page_answer import column_pairs, lead
-from ._results import OPPOSED, Run, TableReport
+from .page import lead
+from .results import OPPOSED, Run, TableReport, column_pairs
 
 UNEVEN = 3.0  # times as much of the gradient as another column has
 

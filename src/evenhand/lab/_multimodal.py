@@ -7,43 +7,30 @@ import json
 import math
 import time
 from collections.abc import Mapping
-from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
-from torch import nn
 
 from ..common import Tick
-from ..datasets import (
-    PAPER_SETTINGS,
-    LabelledModalities,
-    digits_in_three,
-    mnist_svhn_text,
-    mnist_svhn_text_modalities,
-    split_pairs,
-)
-from ..datasets.judges import Classifiers, digit_classifiers
+from ..datasets import LabelledModalities, MultimodalDataset, Split, multimodal, split_pairs
+from ..datasets.judges import Classifiers, Labelled
 from ..impartial import CATALOGUE, Method
-from ..modalities.estimator import Modality, MultimodalVAE
-from ..modalities.likelihoods import Categorical, Laplace, Likelihood
-from ._config import Impartiality, MultimodalExperiment, to_dict
+from ..modalities.estimator import MultimodalVAE
+from ..modalities.models import ExpertsName
+from ._config import ExpertsLabel, Impartiality, MultimodalExperiment, to_dict
 from ._folder import Folder
-from ._multimodal_figures import sample_grid
-from ._multimodal_scores import evaluate
+from .figures import sample_grid
+from .judges import evaluate
 
-DATA = {"mnist_svhn_text": mnist_svhn_text, "digits_in_three": digits_in_three}
 FEWEST = 10  # rows that can be split
 VALIDATED = 8192  # validation rows that are looked at after every epoch
 SHOWN = 8  # test rows in the grid of samples
 PRIOR_SAMPLES = 10_000  # for joint coherence, where all test rows are scored
-QUICK_EPOCHS = 2  # of the judges of MNIST-SVHN-Text, where training rows are few: the default takes long on a CPU
 SAVE_STEPS = {"cpu": 200, "cuda": 2000}  # between checkpoints, and between rows of the history
-DIGITS_LATENT, DIGITS_HIDDEN = 10, 128  # sizes of z and of the hidden layers for digits in three modalities
 CLOCK = "clock.json"
-PAPER: Mapping[str, Any] = PAPER_SETTINGS
+UNLABELLED = "The rows have no labels: coherence and latent classification are left out."
 
-Experts = Literal["product", "mixture", "mixture-of-products"]
-EXPERTS: Mapping[str, Experts] = {"mvae": "product", "mmvae": "mixture", "mopoe": "mixture-of-products"}
+EXPERTS: Mapping[ExpertsLabel, ExpertsName] = {"mvae": "product", "mmvae": "mixture", "mopoe": "mixture-of-products"}
 
 
 def run_multimodal(
@@ -65,11 +52,12 @@ def run_multimodal(
         tick: Called with the number of epochs done since the last call and a few words.
         save_steps: Steps between checkpoints and between rows of the history. There is always one after an epoch.
     """
-    rows, model = _load(config), build_model(config)
-    training = _train(model, rows, config, folder, device, tick, save_steps)
+    dataset = multimodal(config.data.name)
+    rows, model = _load(config, dataset), build_model(config)
+    training = _train(model, rows, dataset.learning_rate, config, folder, device, tick, save_steps)
     started = time.monotonic()
     tick(0, "preparing the classifiers")
-    judges = _judges(config, model.likelihoods, device)
+    judges = dataset.judges(model.likelihoods, device=device, quick=bool(config.data.rows))
     scores = {}
     for name, judged in (("scores", rows.test), ("validation", rows.validation)):
         tick(0, f"scoring {'test' if judged is rows.test else 'validation'} rows")
@@ -82,7 +70,7 @@ def run_multimodal(
         "experiment": "multimodal",
         "name": config.name,
         "config": to_dict(config),
-        "data": rows.about(),
+        "data": {"name": dataset.name, **rows.about()},
         **scores,
         "sentences": sentences,
         "seconds": {name: round(s, 1) for name, s in seconds.items()},
@@ -103,7 +91,6 @@ class _Rows(NamedTuple):
     def about(self) -> dict[str, Any]:
         """What a report says about the data."""
         return {
-            "name": self.train.name,
             "rows": len(self.train) + len(self.validation),
             "train_rows": len(self.train),
             "validation_rows": len(self.validation),
@@ -113,18 +100,30 @@ class _Rows(NamedTuple):
         }
 
 
-def _load(config: MultimodalExperiment) -> _Rows:
-    load, seed, wanted = DATA[config.data.name], config.training.seed, config.data.rows
-    everything = load("train", seed=seed)
+def _load(config: MultimodalExperiment, dataset: MultimodalDataset) -> _Rows:
+    seed, wanted = config.training.seed, config.data.rows
+    everything, test = _split(dataset, "train", seed), _split(dataset, "test", 0)
     n, note = len(everything), everything.note
-    if wanted and not FEWEST <= wanted <= n:
+    if not FEWEST <= (wanted or n) <= n:
         raise ValueError(f"data.rows should be 0 for all, or from {FEWEST} to {n}. Found {wanted}.")
     if wanted:
         order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
         everything = everything.subset(order[:wanted])
         note = f"{note} {wanted} of {n} training rows, taken at random.".strip()
+    if everything.labels is None or test.labels is None:
+        note = f"{note} {UNLABELLED}".strip()
     train, validation = split_pairs(everything, seed=seed)
-    return _Rows(train, validation, load("test", seed=0), note)
+    return _Rows(train, validation, test, note)
+
+
+def _split(dataset: MultimodalDataset, split: Split, seed: int) -> LabelledModalities:
+    rows: object = dataset.load(split, seed=seed)
+    if not isinstance(rows, LabelledModalities):
+        raise ValueError(
+            f"load({split!r}, seed={seed}) of {dataset.name} should give evenhand.datasets.LabelledModalities. "
+            f"Found {type(rows).__name__}."
+        )
+    return rows
 
 
 # ---------------------------------------------------------------- the model
@@ -132,16 +131,10 @@ def _load(config: MultimodalExperiment) -> _Rows:
 
 def build_model(config: MultimodalExperiment) -> MultimodalVAE:
     """The model of an experiment before training; ``load`` gives it the weights of a run's model.safetensors."""
-    n_layers, seed = config.model.n_layers, config.training.seed
-    if config.data.name == "mnist_svhn_text":
-        n_latent = PAPER["model"]["n_latent"]
-        modalities = mnist_svhn_text_modalities(n_latent, n_layers=n_layers, seed=seed)
-    else:
-        n_latent = DIGITS_LATENT
-        modalities = digits_modalities(n_latent, n_layers=n_layers, seed=seed)
+    dataset, seed = multimodal(config.data.name), config.training.seed
     return MultimodalVAE(
-        modalities,
-        n_latent=n_latent,
+        dataset.modalities(dataset.n_latent, n_layers=config.model.n_layers, seed=seed),
+        n_latent=dataset.n_latent,
         experts=EXPERTS[config.model.experts],
         objective=config.objective.name,
         n_samples=config.objective.n_samples,
@@ -156,42 +149,13 @@ def _method(impartial: Impartiality) -> Method:
     return CATALOGUE[impartial.method].make(impartial.alpha)
 
 
-def digits_modalities(n_latent: int = DIGITS_LATENT, *, n_layers: int = 1, seed: int = 0) -> dict[str, Modality]:
-    """Small networks for digits in three modalities, with the likelihoods of MNIST-SVHN-Text.
-
-    Args:
-        n_latent: Size of the latent space.
-        n_layers: Hidden layers of every network.
-        seed: Of the initial weights.
-    """
-    images = {"digit": (1, 8, 8), "colour": (3, 16, 16)}
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
-        torch.manual_seed(seed)
-        found = {
-            name: Modality(*_networks(shape, n_latent, n_layers), Laplace(0.75)) for name, shape in images.items()
-        }
-        return found | {"text": Modality(*_networks((8, 71), n_latent, n_layers), Categorical(71))}
-
-
-def _networks(shape: tuple[int, ...], n_latent: int, n_layers: int) -> tuple[nn.Module, nn.Module]:
-    """An encoder and a decoder."""
-    n = math.prod(shape)
-    encoder = nn.Sequential(nn.Flatten(), *_hidden(n, n_layers), nn.Linear(DIGITS_HIDDEN, 2 * n_latent))
-    decoder = [*_hidden(n_latent, n_layers), nn.Linear(DIGITS_HIDDEN, n), nn.Unflatten(1, shape)]
-    return encoder, nn.Sequential(*decoder)
-
-
-def _hidden(n_in: int, n_layers: int) -> list[nn.Module]:
-    sizes = pairwise([n_in, *[DIGITS_HIDDEN] * n_layers])
-    return [layer for before, after in sizes for layer in (nn.Linear(before, after), nn.ReLU())]
-
-
 # ---------------------------------------------------------------- training
 
 
 def _train(
     model: MultimodalVAE,
     rows: _Rows,
+    learning_rate: float,
     config: MultimodalExperiment,
     folder: Folder,
     device: torch.device,
@@ -201,10 +165,9 @@ def _train(
     """Train to the end, or load what was trained to its end before. Returns how many seconds training took."""
     weights, history = folder.path / "model.safetensors", folder.path / "history.json"
     if weights.is_file() and history.is_file():
-        found = json.loads(history.read_text())
         model.load(weights).to(device)
         tick(config.training.epochs, "trained before")
-        return float(found["seconds"])
+        return float(json.loads(history.read_text())["seconds"])
     if device.index:
         raise ValueError(f"device should be the first one that is visible. Found {device}. Set CUDA_VISIBLE_DEVICES.")
     progress = _Progress(folder, tick, config.training.epochs)
@@ -213,7 +176,7 @@ def _train(
         rows.train.data,
         epochs=config.training.epochs,
         batch_size=config.training.batch_size,
-        learning_rate=PAPER["fit"]["learning_rate"],
+        learning_rate=learning_rate,
         validation=rows.validation.subset(torch.arange(min(VALIDATED, len(rows.validation)))).data,
         device=device.type,
         precision=config.training.precision,
@@ -260,28 +223,27 @@ class _Progress:
 # ---------------------------------------------------------------- measures
 
 
-def _judges(config: MultimodalExperiment, likelihoods: Mapping[str, Likelihood], device: torch.device) -> Classifiers:
-    """The classifiers of generated digits: the same for all seeds, trained once and kept in the cache of the user."""
-    load = DATA[config.data.name]
-    quick = config.data.rows and config.data.name == "mnist_svhn_text"
-    train, test = load("train", seed=0), load("test", seed=0)
-    return digit_classifiers(train, test, likelihoods, epochs=QUICK_EPOCHS if quick else None, device=device)
-
-
 def _score(
     model: MultimodalVAE,
     train: LabelledModalities,
     judged: LabelledModalities,
-    judges: Classifiers,
+    judges: Classifiers | None,
     config: MultimodalExperiment,
     seconds: float,
 ) -> dict[str, Any]:
     n = config.evaluation.rows or None
+    labelled = train.labels is not None and judged.labels is not None
     # one seed for all: whatever is compared is compared on the same test rows
-    found = evaluate(
-        model.network, train, judged, judges, n_rows=n, n_prior=n or PRIOR_SAMPLES, seed=0, hours=seconds / 3600
-    )
-    return found.to_dict()
+    return evaluate(
+        model.network,
+        cast("Labelled", train) if labelled else None,
+        cast("Labelled", judged),  # labels are not asked for where there are no judges
+        judges,
+        n_rows=n,
+        n_prior=n or PRIOR_SAMPLES,
+        seed=0,
+        hours=seconds / 3600,
+    ).to_dict()
 
 
 def _draw(model: MultimodalVAE, test: LabelledModalities, folder: Folder) -> None:

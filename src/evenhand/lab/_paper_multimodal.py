@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
+from ..modalities.objectives import BOUNDS, Bound
+from ..modalities.training import Goal
 from ._config import (
+    ExpertsLabel,
     Impartiality,
+    MethodLabel,
     MultimodalData,
     MultimodalEvaluation,
     MultimodalExperiment,
@@ -15,12 +18,10 @@ from ._config import (
     MultimodalTraining,
 )
 
-ObjectiveName = Literal["elbo", "iwae", "siwae"]
-ExpertsName = Literal["mvae", "mmvae", "mopoe"]
-Goals = tuple[Literal["LI", "EEI", "DEI"], ...]
+Goals = tuple[Goal, ...]
 
 # Appendix D.5 and its tables: hand-picked methods, the same one in all blocks, goals added one by one.
-METHODS: tuple[tuple[Literal["cagrad", "gradnorm"], float], ...] = (
+METHODS: tuple[tuple[MethodLabel, float], ...] = (
     ("cagrad", 0.4),
     ("cagrad", 10.0),
     ("gradnorm", 0.0),
@@ -30,8 +31,8 @@ GOALS: tuple[Goals, ...] = (("LI",), ("LI", "EEI"), ("LI", "EEI", "DEI"))
 
 
 def multimodal_jobs(
-    objectives: Sequence[ObjectiveName] = ("elbo", "iwae", "siwae"),
-    experts: Sequence[ExpertsName] = ("mvae", "mmvae", "mopoe"),
+    objectives: Sequence[Bound] = BOUNDS,
+    experts: Sequence[ExpertsLabel] = ("mvae", "mmvae", "mopoe"),
     seeds: Iterable[int] | None = None,
     quick: bool = False,
 ) -> list[MultimodalExperiment]:
@@ -59,7 +60,7 @@ def multimodal_jobs(
     ]
 
 
-def choices(experts: ExpertsName, *, quick: bool = False) -> list[Impartiality]:
+def choices(experts: ExpertsLabel, *, quick: bool = False) -> list[Impartiality]:
     """Plain training, then every method with every set of goals."""
     methods = METHODS[:1] if quick else METHODS
     goals = (GOALS[0], GOALS[-1]) if quick else GOALS
@@ -68,7 +69,7 @@ def choices(experts: ExpertsName, *, quick: bool = False) -> list[Impartiality]:
     return [Impartiality(), *(Impartiality(goal, method, alpha) for method, alpha in methods for goal in goals)]
 
 
-def _full(objective: ObjectiveName, experts: ExpertsName, impartial: Impartiality, seed: int) -> MultimodalExperiment:
+def _full(objective: Bound, experts: ExpertsLabel, impartial: Impartiality, seed: int) -> MultimodalExperiment:
     return MultimodalExperiment(
         model=MultimodalModel(experts),
         objective=MultimodalObjective(objective),
@@ -77,9 +78,7 @@ def _full(objective: ObjectiveName, experts: ExpertsName, impartial: Impartialit
     )
 
 
-def _quick(
-    objective: ObjectiveName, experts: ExpertsName, impartial: Impartiality, seed: int
-) -> MultimodalExperiment:
+def _quick(objective: Bound, experts: ExpertsLabel, impartial: Impartiality, seed: int) -> MultimodalExperiment:
     return MultimodalExperiment(
         data=MultimodalData("digits_in_three", rows=2000),
         model=MultimodalModel(experts),

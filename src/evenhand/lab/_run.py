@@ -15,8 +15,8 @@ from ..common import Tick, find_device
 from ._config import Experiment, TableExperiment, resolve
 from ._folder import Folder
 from ._multimodal import run_multimodal
-from ._results import FORMAT
 from ._tabular import run_table
+from .results import FORMAT
 
 
 def run(

@@ -33,8 +33,8 @@ from ..tables.inference import (
 from ..tables.stack import Best, Run, Stack
 from ._config import Runs, TableExperiment, to_dict
 from ._folder import Folder
-from ._results import TableReport
 from ._splits import Source, Splits, load
+from .results import TableReport
 
 READ_ROWS = 512  # of the validation rows, on which gradients are looked at
 MIXTURE_ROWS = 5_000  # that the latent mixture is fitted to

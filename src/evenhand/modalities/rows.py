@@ -36,8 +36,8 @@ class Modalities:
                 raise ValueError(f"{what} should be about the modalities {names}. Found {unknown[0]!r}.")
         lengths = {name: self._length(name) for name in self.values}
         if len(set(lengths.values())) > 1:
-            found = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
-            raise ValueError(f"All modalities should have the same number of rows. Found: {found}.")
+            counted = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
+            raise ValueError(f"All modalities should have the same number of rows. Found: {counted}.")
         for name, mask in self.observed.items():
             if mask.dtype != torch.bool or mask.shape != (len(self),):
                 raise ValueError(

@@ -1,99 +1,21 @@
-"""Densities against scipy, slopes against autograd, guesses against brute force."""
-
-import math
+"""All heads of a table: slopes against autograd, guesses against brute force, the order of columns."""
 
 import numpy as np
 import pytest
-import scipy.stats
 import torch
-from scipy.special import expit
 from torch import distributions as td
 from torch.nn import functional as F
 
-from evenhand.tables.frames import RawTable
-from evenhand.tables.kinds import Categorical, Gaussian, Poisson, natural, ordinal_logits
-from evenhand.tables.schema import Column, Schema
+from evenhand.tables.kinds import natural
+from evenhand.tables.schema import Schema
 
 from .._inputs import SCHEMA, likelihood, log_density, one_column, raw_parameters, table
+from ._columns import BINARY, CATEGORICAL, FROM_ONE, FROM_ZERO, ORDINAL, certain
 
-MOMENTS = [(0.0, 1.0), (-2.0, 0.3), (0.7, 4.0), (3.0, 1e-4)]  # mean and variance of the standardised column
 FLOOR = 1e-4
-RANDOM = np.random.default_rng(0)
-REAL = (Column("x", "real"), RANDOM.normal(50, 7, 30))
-POSITIVE = (Column("x", "positive"), RANDOM.lognormal(2, 0.6, 30))
-FROM_ZERO = (Column("x", "count"), [0, 2, 5])
-FROM_ONE = (Column("x", "count"), [1, 2, 5])
-BINARY = (Column("x", "binary", ("f", "m")), [0, 1])
-CATEGORICAL = (Column("x", "categorical", tuple("abcd")), [0, 1, 2, 3])
-ORDINAL = (Column("x", "ordinal", (1, 2, 3, 4)), [0, 1, 2, 3])
-
-
-def eta_of(mean, variance):
-    return natural(torch.tensor([mean]), torch.tensor([variance]))
 
 
 # Densities
-
-
-@pytest.mark.parametrize(("mean", "variance"), MOMENTS)
-def test_real_is_scipys_normal(mean, variance):
-    heads, fitted = one_column(*REAL)
-    centre, scale = REAL[1].mean(), REAL[1].std()
-    expected = scipy.stats.norm(centre + scale * mean, scale * math.sqrt(variance)).logpdf(REAL[1])
-    assert log_density(heads, fitted, eta_of(mean, variance), REAL[1]).numpy() == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize(("mean", "variance"), MOMENTS)
-@pytest.mark.parametrize("positive", ["log", "centred", "log1p"])
-def test_positive_is_scipys_lognormal(mean, variance, positive):
-    heads, fitted = one_column(*POSITIVE, positive)
-    offset = float(positive == "log1p")
-    logarithms = np.log(POSITIVE[1] + offset)
-    centre, scale = (positive != "log") * logarithms.mean(), logarithms.std()
-    law = scipy.stats.lognorm(scale * math.sqrt(variance), scale=math.exp(centre + scale * mean), loc=-offset)
-    found = log_density(heads, fitted, eta_of(mean, variance), POSITIVE[1])
-    assert found.numpy() == pytest.approx(law.logpdf(POSITIVE[1]), rel=1e-9)
-
-
-@pytest.mark.parametrize("rate", [1e-3, 0.5, 3.0, 200.0])
-@pytest.mark.parametrize(("column", "shift"), [(FROM_ZERO, 0), (FROM_ONE, 1)])
-def test_count_is_scipys_poisson(rate, column, shift):
-    heads, fitted = one_column(*column)
-    x = shift + np.array([0, 1, 2, 17, 400])
-    found = log_density(heads, fitted, torch.tensor([math.log(rate)]), x)
-    assert found.numpy() == pytest.approx(scipy.stats.poisson(rate, loc=shift).logpmf(x), rel=1e-10)
-
-
-@pytest.mark.parametrize("logit", [-30.0, -1.5, 0.0, 0.3, 12.0])
-def test_binary_is_scipys_bernoulli(logit):
-    heads, fitted = one_column(*BINARY)
-    found = log_density(heads, fitted, torch.tensor([logit]), [0, 1]).numpy()
-    # scipy's log of 1 - p loses digits where p is nearly 1
-    expected = [scipy.stats.bernoulli(expit(-logit)).logpmf(1), scipy.stats.bernoulli(expit(logit)).logpmf(1)]
-    assert found == pytest.approx(np.array(expected), rel=1e-9)
-
-
-@pytest.mark.parametrize("column", [CATEGORICAL, ORDINAL])
-@pytest.mark.parametrize("logits", [[0.0, 0, 0, 0], [1.0, -2, 0.5, 3], [40.0, 0, -40, 39]])
-def test_categories_are_a_softmax(column, logits):
-    heads, fitted = one_column(*column)
-    found = log_density(heads, fitted, torch.tensor(logits), [0, 1, 2, 3]).numpy()
-    weights = np.exp(np.array(logits) - max(logits))
-    assert found == pytest.approx(np.log(weights / weights.sum()), rel=1e-9)
-
-
-@pytest.mark.parametrize(("mean", "variance"), MOMENTS[:3])
-@pytest.mark.parametrize(
-    ("column", "positive"), [(REAL, "log"), (POSITIVE, "log"), (POSITIVE, "centred"), (POSITIVE, "log1p")]
-)
-def test_densities_integrate_to_one(mean, variance, column, positive):
-    heads, fitted = one_column(*column, positive)
-    u = np.linspace(mean - 12 * math.sqrt(variance), mean + 12 * math.sqrt(variance), 20_001)
-    x = fitted.centre.item() + fitted.scale.item() * u
-    if column is POSITIVE:
-        x = np.exp(x) - fitted.offset.item()
-    density = log_density(heads, fitted, eta_of(mean, variance), x).exp().numpy()
-    assert np.trapezoid(density, x) == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -229,128 +151,7 @@ def test_gradients_are_finite_at_the_edges(dtype, parametrisation, size):
     assert leaf.grad.isfinite().all()
 
 
-def test_a_wild_log_rate_is_led_back():
-    group = Poisson(1)
-    for eta, x in ((100.0, 3.0), (100.0, 0.0), (-100.0, 3.0)):
-        log_p, slope = group.log_prob(torch.tensor([eta]), torch.tensor([x]))
-        assert log_p.isfinite().all()
-        assert slope.item() * eta < 0
-    assert group.expectation(torch.tensor([1e3])).isfinite().all()
-
-
-def test_a_mean_far_from_zero_does_not_cancel():
-    # 10 deviations of a column whose mean is 10 000 of them from zero, in single precision
-    mean, variance = torch.tensor([1e4]), torch.tensor([1.0])
-    log_p, slope = Gaussian(1).log_prob(natural(mean, variance), torch.tensor([1e4 + 3]))
-    assert log_p.item() == pytest.approx(-4.5 - 0.5 * math.log(2 * math.pi))
-    log_p, _ = Gaussian(1).log_prob(natural(mean, variance).float(), torch.tensor([1e4 + 3]).float())
-    assert log_p.item() == pytest.approx(-4.5 - 0.5 * math.log(2 * math.pi), rel=1e-3)
-    assert slope.tolist() == pytest.approx([3.0, 3 * (2e4 + 3) - 1])
-
-
-# Ordinal
-
-
-@pytest.mark.parametrize("location", [-3.0, 0.0, 1.4])
-@pytest.mark.parametrize("steps", [[0.3], [-1.0, 2.0], [0.0, 0.0, 0.0, 0.0], [1.0, -2.0, 0.5]])
-def test_ordinal_logits_are_differences_of_sigmoids(location, steps):
-    thresholds = np.cumsum(np.log1p(np.exp(steps)))
-    below = [expit(t - location) for t in thresholds]
-    expected = np.diff([0.0, *below, 1.0])
-    found = ordinal_logits(torch.tensor([location]), torch.tensor(steps)).exp()
-    assert found.numpy() == pytest.approx(expected, rel=1e-10)
-    assert found.sum().item() == pytest.approx(1)
-
-
-@pytest.mark.parametrize("size", [0.0, 5.0, 100.0, 1e6])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_ordinal_logits_stay_finite_and_sum_to_one(size, dtype):
-    location = (size * torch.randn(50, 1)).to(dtype).requires_grad_()
-    steps = (size * torch.randn(50, 4)).to(dtype).requires_grad_()
-    logits = ordinal_logits(location, steps)
-    logits.sum().backward()
-    assert logits.exp().sum(-1).tolist() == pytest.approx([1.0] * 50, rel=1e-5)
-    for tensor in (logits, location.grad, steps.grad):
-        assert tensor.isfinite().all()
-
-
-def test_ordinal_logits_are_finite_differences():
-    location, steps = torch.randn(4, 1, requires_grad=True), torch.randn(4, 3, requires_grad=True)
-    assert torch.autograd.gradcheck(ordinal_logits, (location, steps))
-
-
-def test_a_higher_location_means_higher_categories():
-    locations = torch.linspace(-4, 8, 20).unsqueeze(-1)
-    expected = (ordinal_logits(locations, torch.zeros(20, 4)).exp() * torch.arange(5)).sum(-1)
-    assert (expected.diff() > 0).all()
-
-
-# Appendix C of the paper: squared gradients in natural parameters
-
-
-def squared_norms(heads, eta, u):
-    leaf = eta.expand(len(u), -1).clone().requires_grad_()
-    heads.log_prob(leaf, heads.targets(u.unsqueeze(-1)), natural=True).sum().backward()
-    return leaf.grad.square().sum(-1)
-
-
-@pytest.mark.parametrize("column", [REAL, POSITIVE])
-@pytest.mark.parametrize(("mean", "deviation"), [(0.0, 1.0), (1.0, 0.5), (-2.0, 1.5)])
-def test_squared_gradients_of_the_normal(column, mean, deviation):
-    # The paper has s^2 + 4 m^2 s^2. It forgets the fourth moment: Var(x^2) = 2 s^4 + 4 m^2 s^2.
-    heads, _ = one_column(*column)
-    u = mean + deviation * torch.randn(400_000)
-    found = squared_norms(heads, eta_of(mean, deviation**2), u)
-    error = (found.std() / len(found) ** 0.5).item()
-    paper = deviation**2 + 4 * mean**2 * deviation**2
-    assert found.mean().item() == pytest.approx(paper + 2 * deviation**4, abs=5 * error)
-    assert abs(found.mean().item() - paper) > 10 * error
-
-
-@pytest.mark.parametrize("rate", [0.2, 3.0, 50.0])
-def test_squared_gradients_of_the_poisson(rate):
-    heads, _ = one_column(*FROM_ZERO)
-    counts = torch.arange(400.0)
-    exact = torch.from_numpy(scipy.stats.poisson(rate).pmf(counts.numpy()))
-    eta = torch.tensor([math.log(rate)])
-    assert (exact * squared_norms(heads, eta, counts)).sum().item() == pytest.approx(rate)
-    drawn = squared_norms(heads, eta, torch.poisson(torch.full((200_000,), rate)))
-    error = (drawn.std() / len(drawn) ** 0.5).item()
-    assert drawn.mean().item() == pytest.approx(rate, abs=5 * error)
-
-
-@pytest.mark.parametrize("logits", [[0.0, 0, 0, 0], [2.0, -1, 0.5, 0]])
-def test_squared_gradients_of_the_categorical(logits):
-    heads, _ = one_column(*CATEGORICAL)
-    eta = torch.tensor(logits)
-    pi = eta.softmax(-1)
-    expected = (pi * (1 - pi)).sum().item()
-    found = squared_norms(heads, eta, torch.arange(4.0))
-    assert (pi * found).sum().item() == pytest.approx(expected)
-    drawn = found[torch.multinomial(pi, 200_000, replacement=True)]
-    error = (drawn.std() / len(drawn) ** 0.5).item()
-    assert drawn.mean().item() == pytest.approx(expected, abs=5 * error + 1e-12)
-
-
 # Guesses and draws in original units
-
-
-def certain(heads, fitted, raw, precision=1e10):
-    """Natural parameters that leave no doubt about the cells of a table, ``[1, N, P]``."""
-    values = fitted.encode(raw).values.double()
-    eta = torch.zeros(1, len(values), heads.n_parameters)
-    for d, column in enumerate(heads.schema):
-        own = (heads.heads == heads.order.index(d)).nonzero().flatten()
-        x = values[:, d]
-        if column.kind in ("real", "positive"):
-            eta[0, :, own] = torch.stack([x * precision, torch.full_like(x, -0.5 * precision)], -1)
-        elif column.kind == "count":
-            eta[0, :, own[0]] = torch.log(x + 0.5)
-        elif column.kind == "binary":
-            eta[0, :, own[0]] = 1000 * (x - 0.5)
-        else:
-            eta[0, :, own] = 1000 * F.one_hot(x.long(), column.size).double()
-    return eta
 
 
 @pytest.mark.parametrize("positive", ["log", "centred", "log1p"])
@@ -370,25 +171,6 @@ def test_guesses_stand_in_the_order_of_the_schema(positive, seed):
         assert guess[0, :, rest].numpy() == pytest.approx(known[:, rest], rel=1e-4, abs=1e-4)
         assert guess[0, :, counts].numpy() == pytest.approx(known[:, counts] + 0.5)
     assert heads.sample(eta)[0, :, rest].numpy() == pytest.approx(known[:, rest], rel=1e-3, abs=1e-3)
-
-
-@pytest.mark.parametrize(("mean", "variance"), MOMENTS[:3])
-@pytest.mark.parametrize(
-    ("column", "positive"), [(REAL, "log"), (POSITIVE, "log"), (POSITIVE, "centred"), (POSITIVE, "log1p")]
-)
-def test_the_mode_has_the_highest_density_and_the_mean_is_the_integral(mean, variance, column, positive):
-    heads, fitted = one_column(*column, positive)
-    eta = eta_of(mean, variance)
-    u = np.linspace(mean - 14 * math.sqrt(variance), mean + 14 * math.sqrt(variance), 40_001)
-    x = fitted.centre.item() + fitted.scale.item() * u
-    if column is POSITIVE:
-        x = np.exp(x) - fitted.offset.item()
-    density = log_density(heads, fitted, eta, x).exp().numpy()
-    step = np.abs(np.diff(x))[density[:-1].argmax()]
-    assert heads.point(eta.unsqueeze(0)).item() == pytest.approx(x[density.argmax()], abs=2 * step)
-    integral = np.trapezoid(x * density, x)
-    assert heads.point(eta.unsqueeze(0), "mean").item() == pytest.approx(integral, rel=1e-5)
-    assert heads.expectation(eta.unsqueeze(0)).item() == pytest.approx(integral, rel=1e-5)
 
 
 @pytest.mark.parametrize("column", [FROM_ZERO, FROM_ONE, BINARY, CATEGORICAL, ORDINAL])
@@ -427,26 +209,6 @@ def test_draws_have_the_expectation_they_should():
         error = (x.std() / len(x) ** 0.5).item()
         assert x.mean().item() == pytest.approx(targets[inner].item(), abs=5 * error), SCHEMA.columns[d].name
         assert error > 0
-
-
-def test_normal_draws_have_the_spread_they_should():
-    heads, fitted = one_column(*REAL)
-    x = heads.sample(eta_of(1.0, 0.25).expand(1, 40_000, -1)).flatten().numpy()
-    law = scipy.stats.norm(REAL[1].mean() + REAL[1].std(), 0.5 * REAL[1].std())
-    assert scipy.stats.kstest(x, law.cdf).pvalue > 1e-3
-    heads, fitted = one_column(*POSITIVE)
-    x = heads.sample(eta_of(1.0, 0.25).expand(1, 40_000, -1)).flatten().numpy()
-    scale = fitted.scale.item()
-    assert scipy.stats.kstest(x, scipy.stats.lognorm(0.5 * scale, scale=math.exp(scale)).cdf).pvalue > 1e-3
-
-
-def test_every_category_is_drawn_as_often_as_it_should():
-    logits = torch.tensor([[0.0, 1.0, -6.0, 0.5, -1.0], [3.0, 0.0, 0.0, 0.0, -7.0]])
-    codes = Categorical(2, 5).sample(logits.flatten().expand(100_000, -1))
-    for i in range(2):
-        found = torch.bincount(codes[:, i].long(), minlength=5)
-        assert (found > 0).all()
-        assert scipy.stats.chisquare(found.numpy(), 100_000 * logits[i].softmax(-1).numpy()).pvalue > 1e-3
 
 
 def test_draws_belong_to_the_generator():
@@ -515,34 +277,3 @@ def test_fan_out_counts_the_parameters_of_a_column():
     for p, head in enumerate(heads.heads.tolist()):
         column = SCHEMA.columns[heads.order[head]]
         assert heads.fan_out[p] == by_name.get(column.kind, column.size)
-
-
-def test_huge_means_stay_numbers():
-    heads, _ = one_column(*POSITIVE)
-    eta = eta_of(1e6, 1e3).unsqueeze(0)
-    for found in (heads.point(eta), heads.point(eta, "mean"), heads.expectation(eta), heads.sample(eta)):
-        assert found.isfinite().all()
-
-
-def test_positive_columns_never_fall_below_zero():
-    # log(1 + x) of a normal variable may be negative; decoding says 0 then, and so should guesses and draws
-    heads, fitted = one_column(Column("x", "positive"), [0.0, 1, 7, 2], "log1p")
-    eta = eta_of(-3.0, 0.3).expand(1, 50, -1)
-    assert fitted.decode(np.array([[-3.0]])).item() == 0
-    for found in (heads.point(eta), heads.point(eta, "mean"), heads.expectation(eta), heads.sample(eta)):
-        assert (found == 0).all()
-
-
-@pytest.mark.parametrize("offset", [1e-20, 1e-3, 0.5, 40.0])
-def test_zeros_that_were_raised_come_back_as_zeros(offset):
-    values = [0.0, 2 * offset, 5 * offset, 0.0, 3 * offset]
-    heads, fitted = one_column(Column("x", "positive", zero_offset=offset), values)
-    raw = RawTable(np.array(values)[:, None], np.ones((5, 1), dtype=bool))
-    eta = certain(heads, fitted, raw, 1e14)
-    for found in (
-        heads.point(eta),
-        heads.point(eta, "mean"),
-        heads.decide(heads.expectation(eta)),
-        heads.sample(eta),
-    ):
-        assert found[0, :, 0].tolist() == pytest.approx(values, rel=1e-4, abs=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from ...modalities.estimator import Modality
@@ -9,7 +11,7 @@ from ...modalities.likelihoods import Categorical, Laplace
 from ._networks import MNISTDecoder, MNISTEncoder, SVHNDecoder, SVHNEncoder, TextDecoder, TextEncoder
 
 # of appendix D.5, for `MultimodalVAE` and its `fit`; its section 5.2 scales likelihoods themselves, in both arms
-PAPER_SETTINGS = {
+PAPER_SETTINGS: dict[str, dict[str, Any]] = {
     "model": {"n_latent": 20, "n_samples": 30, "local_step": "forward"},
     "fit": {"epochs": 30, "batch_size": 128, "learning_rate": 1e-3},
 }

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...modalities.networks import check_count, with_channels_last
+from ...common import check_integer
+from ...modalities.networks import with_channels_last
 
 EPSILON = 1e-6
 """What is added to posterior scales."""
@@ -242,4 +243,4 @@ def _shared_scale(raw: Tensor) -> Tensor:
 
 def _check(**counts: int) -> None:
     for name, value in counts.items():
-        check_count(name, value)
+        check_integer(name, value)

@@ -11,10 +11,11 @@ import string
 import torch
 from torch import Tensor
 
+from ...common import check_integer
 from ...modalities.rows import Modalities
 from .. import _mnist, _svhn
 from .._catalogue import CATALOGUE
-from .._labelled import LabelledModalities, Split, check_positive, check_split
+from .._labelled import LabelledModalities, Split, check_split
 
 # 71 symbols, of which "-" occurs twice, as published; the second one is never written.
 ALPHABET = string.ascii_lowercase + string.digits + "-,;.!?:'\"/\\|_@#$%^&*~`+-=<>()[]{} \n"
@@ -38,8 +39,8 @@ def mnist_svhn_text(
         max_per_digit: How many images of a digit are used at most.
     """
     check_split(split)
-    check_positive("repeats", repeats)
-    check_positive("max_per_digit", max_per_digit)
+    check_integer("repeats", repeats)
+    check_integer("max_per_digit", max_per_digit)
     generator = torch.Generator().manual_seed(seed)
     images, labels = _mnist.mnist(split)
     numbers, number_labels = _svhn.svhn(split)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from ...modalities.networks import SMALLEST_IMAGE, check_count, checked_shape, is_image
+from ...common import check_integer
+from ...modalities.networks import SMALLEST_IMAGE, checked_shape, is_image
 
 
 class ImageClassifier(nn.Module):
@@ -22,7 +23,7 @@ class ImageClassifier(nn.Module):
 
     def __init__(self, shape: Sequence[int], n_classes: int = 10) -> None:
         super().__init__()
-        check_count("n_classes", n_classes)
+        check_integer("n_classes", n_classes)
         n_channels, *sides = _checked_image(shape)
         padding = (_padding(sides[0]), _padding(sides[1]))
         n_features = 20 * _side_left(sides[0]) * _side_left(sides[1])
@@ -51,8 +52,8 @@ class TextClassifier(nn.Module):
 
     def __init__(self, n_symbols: int = 71, n_classes: int = 10) -> None:
         super().__init__()
-        check_count("n_symbols", n_symbols)
-        check_count("n_classes", n_classes)
+        check_integer("n_symbols", n_symbols)
+        check_integer("n_classes", n_classes)
         self.n_symbols = n_symbols
         self.embedding = nn.Conv1d(n_symbols, 128, 1)
         self.blocks = nn.Sequential(_Residual(128, 192, padding=1), _Residual(192, 128, padding=0))
@@ -91,7 +92,7 @@ def _side_left(side: int) -> int:
 
 
 def _checked_image(shape: Sequence[int]) -> tuple[int, ...]:
-    found = checked_shape("shape", shape)
-    if not is_image(found):
-        raise ValueError(f"shape should be (C, H, W) with sides of at least {SMALLEST_IMAGE}. Found {found}.")
-    return found
+    sizes = checked_shape("shape", shape)
+    if not is_image(sizes):
+        raise ValueError(f"shape should be (C, H, W) with sides of at least {SMALLEST_IMAGE}. Found {sizes}.")
+    return sizes

@@ -10,15 +10,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...common import whole_file
+from ...common import check_choice, read_tensors, write_tensors
 from ...modalities.likelihoods import Categorical, Likelihood, Normal, Table
 from ...modalities.rows import Modalities
 from ._classifiers import ImageClassifier, TextClassifier
@@ -187,12 +185,12 @@ def labelled_items(rows: Labelled, name: str) -> tuple[Tensor, Tensor]:
     labels = rows.labels.long().to(which.device)
     if (mask := data.observed.get(name)) is not None:
         which, labels = which[mask.to(which.device)], labels[mask.to(labels.device)]
-    found = labels.new_full((len(data.values[name]),), -1)
-    found[which] = labels
-    if not torch.equal(found[which], labels):
+    classes = labels.new_full((len(data.values[name]),), -1)
+    classes[which] = labels
+    if not torch.equal(classes[which], labels):
         raise ValueError(f"An item of {name!r} should have one class. Found one in rows of several classes.")
-    used = (found >= 0).nonzero()[:, 0]
-    return data.values[name][used], found[used]
+    used = (classes >= 0).nonzero()[:, 0]
+    return data.values[name][used], classes[used]
 
 
 def _inputs(likelihood: Likelihood, x: Tensor) -> Tensor:
@@ -206,14 +204,13 @@ def _new_classifier(example: Tensor, kind: Kind | None, n_classes: int) -> nn.Mo
     if kind is None:
         long_enough = len(shape) in (2, 3) and min(shape[1:] if len(shape) == 3 else shape[:1]) >= 8
         kind = "vector" if not long_enough else "image" if len(shape) == 3 else "text"
+    check_choice("kind", kind, get_args(Kind))
     if kind == "image":
         return ImageClassifier(shape, n_classes)
     if kind == "text":
         return TextClassifier(shape[-1], n_classes)
-    if kind == "vector":
-        n = max(1, example[0].numel())
-        return nn.Sequential(nn.Flatten(), nn.Linear(n, 128), nn.ReLU(), nn.Linear(128, n_classes))
-    raise ValueError(f"kind should be 'image', 'text' or 'vector'. Found {kind!r}.")
+    n = max(1, example[0].numel())
+    return nn.Sequential(nn.Flatten(), nn.Linear(n, 128), nn.ReLU(), nn.Linear(128, n_classes))
 
 
 @torch.no_grad()
@@ -222,8 +219,8 @@ def _accuracy(
 ) -> float:
     right = 0
     for part, labels in zip(x.split(ROWS_AT_ONCE), y.split(ROWS_AT_ONCE), strict=True):
-        found = module(_inputs(likelihood, part.to(device))).argmax(-1)
-        right += int((found == labels.to(device)).sum())
+        guessed = module(_inputs(likelihood, part.to(device))).argmax(-1)
+        right += int((guessed == labels.to(device)).sum())
     return right / len(x)
 
 
@@ -265,22 +262,18 @@ def _save(module: nn.Module, path: Path | None, fingerprint: str, accuracy: floa
     """Write the weights and what is known of them; an existing file is replaced only by a whole one."""
     if path is None:
         return
-    state = {name: x.detach().cpu().contiguous() for name, x in module.state_dict().items()}
-    about = {"fingerprint": fingerprint, "accuracy": accuracy, "checksum": _checksum(state)}
+    state = module.state_dict()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as partial:
-        save_file(state, partial, metadata={"evenhand": json.dumps(about)})
+    write_tensors(path, state, {"fingerprint": fingerprint, "accuracy": accuracy, "checksum": _checksum(state)})
 
 
 def _load(module: nn.Module, path: Path, fingerprint: str) -> float | None:
     """Read weights into the module and give their accuracy; None if there are none that are whole and right."""
     try:
-        with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {})["evenhand"])
-            state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        state, about = read_tensors(path)
         if about["fingerprint"] != fingerprint or about["checksum"] != _checksum(state):
             return None
         module.load_state_dict(state)
         return float(about["accuracy"])
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError):
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
         return None  # not there, or damaged: it is trained anew

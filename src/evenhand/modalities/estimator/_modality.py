@@ -90,11 +90,11 @@ class BuiltModality:
 def _check_decoder(
     name: str, decoder: nn.Module, likelihood: Likelihood, shape: tuple[int, ...], n_latent: int
 ) -> None:
-    found, expected = _probe_decoder(name, decoder, n_latent), likelihood.parameter_shape(shape)
-    if found != expected:
+    given, expected = _probe_decoder(name, decoder, n_latent), likelihood.parameter_shape(shape)
+    if given != expected:
         raise ValueError(
             f"The decoder of {name!r} should give parameters of shape {[2, *expected]} for 2 latent samples, as "
-            f"{likelihood} of items {list(shape)} needs. Found {[2, *found]}."
+            f"{likelihood} of items {list(shape)} needs. Found {[2, *given]}."
         )
 
 
@@ -102,12 +102,12 @@ def _check_encoder(
     name: str, encoder: nn.Module, likelihood: Likelihood, shape: tuple[int, ...], n_latent: int
 ) -> None:
     output = _probe(name, "encoder", encoder, torch.zeros(2, *likelihood.input_shape(shape)))
-    found = [_shape_of(part) for part in output] if isinstance(output, tuple | list) else _shape_of(output)
-    pair = found == [[2, n_latent]] * 2
-    if not (pair or found == [2, 2 * n_latent]):
+    shapes = [_shape_of(part) for part in output] if isinstance(output, tuple | list) else _shape_of(output)
+    pair = shapes == [[2, n_latent]] * 2
+    if not (pair or shapes == [2, 2 * n_latent]):
         raise ValueError(
             f"The encoder of {name!r} should give mean and raw scale as one tensor {[2, 2 * n_latent]}, or mean and "
-            f"scale as two of {[2, n_latent]}, for 2 rows and n_latent={n_latent}. Found {found}."
+            f"scale as two of {[2, n_latent]}, for 2 rows and n_latent={n_latent}. Found {shapes}."
         )
     if pair and not (output[1] > 0).all():
         raise ValueError(f"The encoder of {name!r} should give positive scales. Found {output[1].min().item():.3g}.")

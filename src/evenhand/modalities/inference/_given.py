@@ -74,7 +74,7 @@ def checked_subsets(network: MixtureVAE, subsets: Iterable[Iterable[str]] | None
         raise ValueError(f"network should be model.network of a MultimodalVAE. Found {type(network).__name__}.")
     if subsets is None:
         return all_subsets(network.names)
-    found = []
+    ordered = []
     for subset in subsets:
         members = [subset] if isinstance(subset, str) else list(subset)
         unknown = [name for name in members if name not in network.names]
@@ -83,8 +83,8 @@ def checked_subsets(network: MixtureVAE, subsets: Iterable[Iterable[str]] | None
             raise ValueError(f"subsets should be of the modalities {names}. Found {unknown[0]!r}.")
         if not members:
             raise ValueError("subsets should have at least one modality each. Found an empty one.")
-        found.append(tuple(name for name in network.names if name in members))
-    return list(dict.fromkeys(found))
+        ordered.append(tuple(name for name in network.names if name in members))
+    return list(dict.fromkeys(ordered))
 
 
 def batches_given(

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ...common import check_integer
 from ._likelihood import Likelihood, Shape, full_precision, several, smallest_wrong, sum_items
 
 
@@ -32,8 +33,7 @@ class Categorical(Likelihood):
 
     def __init__(self, n: int) -> None:
         super().__init__()
-        if not isinstance(n, int) or isinstance(n, bool) or n < 2:
-            raise ValueError(f"n should be a whole number of categories, at least 2. Found {n!r}.")
+        check_integer("n", n, 2)
         self.n = n
 
     def prepare(self, x: Tensor) -> Tensor:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from torch import Tensor
 from torch.nn import functional as F
 
+from ...common import check_number
 from ._likelihood import Likelihood, Shape, full_precision, several
 
 # of a scale that is learnt: the rounding error of a pixel of 8 bits, 1 / (255 * sqrt(12)), is hardly above it, so
@@ -23,9 +22,8 @@ class LocationScale(Likelihood):
 
     def __init__(self, scale: float | None = None) -> None:
         super().__init__()
-        numeric = isinstance(scale, int | float) and not isinstance(scale, bool)
-        if scale is not None and not (numeric and 0 < scale < math.inf):
-            raise ValueError(f"scale should be a positive number, or None to learn it. Found {scale!r}.")
+        if scale is not None:
+            check_number("scale", scale, above=True)
         self.scale = scale
 
     def parameter_shape(self, shape: Shape) -> Shape:

@@ -148,11 +148,11 @@ def _some_subsets(names: tuple[str, ...], sizes: list[int], number: int, seed: i
     """Different random subsets of some sizes, each as probable as any other."""
     generator = torch.Generator().manual_seed(seed)
     ways = torch.tensor([float(math.comb(len(names), size)) for size in sizes], dtype=torch.float64)
-    found: set[tuple[int, ...]] = set()
-    while len(found) < number:
+    drawn: set[tuple[int, ...]] = set()
+    while len(drawn) < number:
         size = sizes[int(torch.multinomial(ways, 1, generator=generator))]
-        found.add(tuple(sorted(torch.randperm(len(names), generator=generator)[:size].tolist())))
-    chosen = sorted(found, key=lambda members: (len(members), members))
+        drawn.add(tuple(sorted(torch.randperm(len(names), generator=generator)[:size].tolist())))
+    chosen = sorted(drawn, key=lambda members: (len(members), members))
     return [tuple(names[i] for i in members) for members in chosen]
 
 

@@ -95,9 +95,9 @@ class MixtureVAE(nn.Module):
 
     def likelihood(self, name: str) -> Likelihood:
         """The likelihood of a modality."""
-        found = self.likelihoods[self.names.index(name)]
-        assert isinstance(found, Likelihood)
-        return found
+        likelihood = self.likelihoods[self.names.index(name)]
+        assert isinstance(likelihood, Likelihood)
+        return likelihood
 
     def posteriors(self, values: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Mean and scale of the posterior of every modality that is given, ``[D', B, L]``, in the model's order."""

@@ -2,7 +2,6 @@
 
 from ._defaults import (
     SMALLEST_IMAGE,
-    check_count,
     checked_shape,
     default_decoder,
     default_encoder,
@@ -12,7 +11,6 @@ from ._defaults import (
 
 __all__ = [
     "SMALLEST_IMAGE",
-    "check_count",
     "checked_shape",
     "default_decoder",
     "default_encoder",

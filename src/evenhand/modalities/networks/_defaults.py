@@ -10,6 +10,8 @@ from typing import TypedDict
 import torch
 from torch import Tensor, nn
 
+from ...common import check_integer, is_integer
+
 SMALLEST_IMAGE = 8
 """The least side of an image; sequences shorter than this are read as vectors."""
 
@@ -30,7 +32,7 @@ def default_encoder(input_shape: Sequence[int], n_latent: int) -> nn.Module:
         torch.Size([5, 40])
     """
     shape = checked_shape("input_shape", input_shape)
-    check_count("n_latent", n_latent)
+    check_integer("n_latent", n_latent)
     if is_image(shape):
         n_channels, height, width = shape
         return _ConvolutionalEncoder(n_channels, (height, width), 2 * n_latent, width=64)
@@ -61,7 +63,7 @@ def default_decoder(n_latent: int, parameter_shape: Sequence[int]) -> nn.Module:
         torch.Size([5, 3, 32, 32, 2])
     """
     shape = checked_shape("parameter_shape", parameter_shape)
-    check_count("n_latent", n_latent)
+    check_integer("n_latent", n_latent)
     paired = len(shape) > 1 and shape[-1] == 2
     item = shape[:-1] if paired else shape
     if is_image(item):
@@ -76,19 +78,12 @@ def default_decoder(n_latent: int, parameter_shape: Sequence[int]) -> nn.Module:
     )
 
 
-def check_count(name: str, value: int) -> None:
-    """Refuse what is not a positive integer, by name."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} should be an integer >= 1. Found {value!r}.")
-
-
 def checked_shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
     """A shape as a tuple, or an error that names it."""
     if isinstance(shape, str) or not isinstance(shape, Sequence):
         raise ValueError(f"{name} should be a tuple of integers. Found {shape!r}.")
-    for n in shape:
-        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-            raise ValueError(f"{name} should hold integers >= 1. Found {tuple(shape)}.")
+    if not all(is_integer(n) and n >= 1 for n in shape):
+        raise ValueError(f"{name} should hold integers >= 1. Found {tuple(shape)}.")
     return tuple(shape)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -34,7 +35,8 @@ class Step(NamedTuple):
     n_rate: Tensor
 
 
-class Reading(NamedTuple):
+@dataclass(frozen=True)
+class Reading:
     """A mean that is kept of every batch: a column of the history, or one for each expert or modality.
 
     Attributes:

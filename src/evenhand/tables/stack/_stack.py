@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...common import ArgumentError, CapturedStep
-from ...impartial import Draws, LinearBlock, Method, PerReplica, Sum
+from ...impartial import Draws, LinearBlock, Method, PerReplica
 from ..families import Family
 from ..objectives import BatchOfRows, ObjectiveName, make_objective
 from ._noise import Draw, Noise
@@ -107,7 +107,7 @@ class Stack:
 
     def _make_blocks(self) -> list[LinearBlock]:
         methods = [run.method for run in self.runs]
-        if all(isinstance(method, Sum) for method in methods):
+        if all(method.is_identity for method in methods):
             return []  # ordinary training needs no block
         return [
             LinearBlock(PerReplica(methods, draws=self.draws), heads, preserve_norm=self._restored()).to(self.device)
@@ -198,7 +198,7 @@ class Stack:
                 if name in state:
                     state[name] = state[name][index].contiguous()
         self.noise.keep(replicas)
-        if all(isinstance(run.method, Sum) for run in self.runs):
+        if all(run.method.is_identity for run in self.runs):
             self.blocks = []
         for block in self.blocks:
             block.method.keep(replicas)  # type: ignore[operator]

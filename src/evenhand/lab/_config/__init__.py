@@ -1,0 +1,53 @@
+"""Configs of experiments: dataclasses that mirror their TOML one to one."""
+
+from ._files import (
+    EXPERIMENTS,
+    Experiment,
+    from_dict,
+    hash_of,
+    read_config,
+    resolve,
+    to_dict,
+    to_toml,
+    toml_text,
+)
+from ._multimodal import (
+    ExpertsLabel,
+    Impartiality,
+    MethodLabel,
+    MultimodalData,
+    MultimodalEvaluation,
+    MultimodalExperiment,
+    MultimodalModel,
+    MultimodalObjective,
+    MultimodalTraining,
+)
+from ._tables import Data, Evaluation, Model, Objective, Runs, TableExperiment, Training
+
+__all__ = [
+    "EXPERIMENTS",
+    "Data",
+    "Evaluation",
+    "Experiment",
+    "ExpertsLabel",
+    "Impartiality",
+    "MethodLabel",
+    "Model",
+    "MultimodalData",
+    "MultimodalEvaluation",
+    "MultimodalExperiment",
+    "MultimodalModel",
+    "MultimodalObjective",
+    "MultimodalTraining",
+    "Objective",
+    "Runs",
+    "TableExperiment",
+    "Training",
+    "from_dict",
+    "hash_of",
+    "read_config",
+    "resolve",
+    "to_dict",
+    "to_toml",
+    "toml_text",
+]

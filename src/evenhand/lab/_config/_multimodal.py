@@ -1,0 +1,148 @@
+"""What is configured about several modalities: dataclasses that mirror their TOML one to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from ...common import check_integer, check_number
+from ...datasets import MULTIMODAL, own_place
+from ...modalities.objectives import Bound
+from ...modalities.training import Goal, LocalStep
+from ._build import WRITTEN_IF_SET
+
+ExpertsLabel = Literal["mvae", "mmvae", "mopoe"]
+MethodLabel = Literal["cagrad", "gradnorm"]
+
+
+@dataclass(frozen=True)
+class MultimodalData:
+    """What is learnt.
+
+    Attributes:
+        name: One of `evenhand.datasets.MULTIMODAL`; or your own `MultimodalDataset`, as "my_module:my_dataset" or as
+            "path/to/file.py:my_dataset".
+        rows: How many training rows to take, at random; 0 for all.
+        sha256: Of that file. It is filled in before a run, so that another content is another run.
+    """
+
+    name: str = "mnist_svhn_text"
+    rows: int = 0
+    sha256: str = field(default="", metadata=WRITTEN_IF_SET)
+
+    def __post_init__(self) -> None:
+        if self.name not in MULTIMODAL:
+            own_place(self.name)
+        check_integer("data.rows", self.rows, 0)
+
+    @property
+    def label(self) -> str:
+        """What the data set is called in the names of directories."""
+        return self.name if self.name in MULTIMODAL else own_place(self.name)[1]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The Python file of a data set of your own, if it is in one."""
+        file = self._file()
+        return () if file is None else (str(file),)
+
+    def beside(self, folder: Path) -> MultimodalData:
+        """The same, with a file that lies in the folder of a config found there."""
+        file = self._file()
+        return self if file is None or not (folder / file).is_file() else self._at(folder / file)
+
+    def without_folders(self) -> MultimodalData:
+        """The same, wherever its file lies."""
+        file = self._file()
+        return self if file is None else self._at(Path(file.name))
+
+    def _file(self) -> Path | None:
+        place = None if self.name in MULTIMODAL else own_place(self.name)[0]
+        return place if isinstance(place, Path) else None
+
+    def _at(self, file: Path) -> MultimodalData:
+        return replace(self, name=f"{file}:{self.label}")
+
+
+@dataclass(frozen=True)
+class MultimodalModel:
+    """Which experts: a product ("mvae"), a mixture ("mmvae"), or a mixture of products ("mopoe")."""
+
+    experts: ExpertsLabel = "mmvae"
+    n_layers: int = 1
+    local_step: LocalStep = "forward"
+    kl_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_integer("model.n_layers", self.n_layers)
+        check_number("model.kl_weight", self.kl_weight)
+
+
+@dataclass(frozen=True)
+class MultimodalObjective:
+    """What is maximised, a lower bound of the evidence; `n_samples` is K."""
+
+    name: Bound = "siwae"
+    n_samples: int = 30
+
+    def __post_init__(self) -> None:
+        check_integer("objective.n_samples", self.n_samples)
+
+
+@dataclass(frozen=True)
+class Impartiality:
+    """Which goals are pursued, with which method and its alpha. No goals: plain training."""
+
+    goals: tuple[Goal, ...] = ()
+    method: MethodLabel = "cagrad"
+    alpha: float = 0.4
+
+    def __post_init__(self) -> None:
+        if len(set(self.goals)) < len(self.goals):
+            raise ValueError(f"impartial.goals should be different. Found {self.goals}.")
+        check_number("impartial.alpha", self.alpha)
+
+
+@dataclass(frozen=True)
+class MultimodalTraining:
+    """How it is trained."""
+
+    epochs: int = 30
+    batch_size: int = 128
+    seed: int = 0
+    precision: Literal["32", "bf16"] = "32"
+
+    def __post_init__(self) -> None:
+        check_integer("training.epochs", self.epochs)
+        check_integer("training.batch_size", self.batch_size)
+        check_integer("training.seed", self.seed, 0)
+
+
+@dataclass(frozen=True)
+class MultimodalEvaluation:
+    """How many test rows are scored; 0 for all."""
+
+    rows: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_integer("evaluation.rows", self.rows, 0)
+
+
+@dataclass(frozen=True)
+class MultimodalExperiment:
+    """One multimodal model, one f, one seed."""
+
+    data: MultimodalData = field(default_factory=MultimodalData)
+    model: MultimodalModel = field(default_factory=MultimodalModel)
+    objective: MultimodalObjective = field(default_factory=MultimodalObjective)
+    impartial: Impartiality = field(default_factory=Impartiality)
+    training: MultimodalTraining = field(default_factory=MultimodalTraining)
+    evaluation: MultimodalEvaluation = field(default_factory=MultimodalEvaluation)
+
+    @property
+    def name(self) -> str:
+        """What the experiment is called: data, model, objective, goals, seed."""
+        goals = "-".join([*self.impartial.goals, f"{self.impartial.method}{self.impartial.alpha:g}"]).lower()
+        how = goals if self.impartial.goals else "vanilla"
+        return f"{self.data.label}-{self.model.experts}-{self.objective.name}-{how}-{self.training.seed}"

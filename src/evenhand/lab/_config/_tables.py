@@ -1,0 +1,195 @@
+"""What is configured about a table: dataclasses that mirror their TOML one to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from ...common import check_integer, check_number
+from ...impartial import PAPER_METHODS, method_of
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is learnt.
+
+    Attributes:
+        name: One of `evenhand.datasets.NAMES`, or
+        path: a file (CSV, TSV, Parquet, Feather).
+        schema: A schema in TOML for that file; it is inferred if empty.
+        sha256: Of that file and its schema. It is filled in before a run, so that another content is another run.
+        rows: How many rows to take, at random; 0 for all.
+        encoding: How the encoder sees categories: the paper's "codes", or "one-hot". HI-VAE has its own encoding.
+        positive: What is learnt of positive numbers: the paper's "log", or "centred". HI-VAE has "log1p".
+    """
+
+    name: str = ""
+    path: str = ""
+    schema: str = ""
+    sha256: str = ""
+    rows: int = 0
+    encoding: Literal["codes", "one-hot"] = "codes"
+    positive: Literal["log", "centred"] = "log"
+
+    def __post_init__(self) -> None:
+        if bool(self.name) == bool(self.path):
+            raise ValueError(f"data should have a name or a path. Found {self.name!r} and {self.path!r}.")
+        if self.schema and not self.path:
+            raise ValueError("data.schema should stand beside data.path: public data sets have their own schema.")
+        check_integer("data.rows", self.rows, 0)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that are read."""
+        return tuple(filter(None, (self.path, self.schema)))
+
+    def beside(self, folder: Path) -> Data:
+        """The same: paths in a config are those of the folder in which a command is typed."""
+        return self
+
+    def without_folders(self) -> Data:
+        """The same, wherever its files lie."""
+        return replace(self, path=Path(self.path).name, schema=Path(self.schema).name)
+
+
+@dataclass(frozen=True)
+class Model:
+    """The networks.
+
+    Attributes:
+        name: "vae" or "hivae".
+        n_hidden: Units of a hidden layer.
+        latent_share: The size of z as a share of the number of columns. (HI-VAE has 10.)
+        parameters: What heads of numbers put out: the paper's "natural" parameters, or "moments".
+        from_marginals: Whether heads start from the columns' marginal distributions.
+        within_range: Whether guesses of numbers stay between the smallest and the largest value of the table, and
+            errors are measured by that range. As in the paper, they are measured by the range of the rows at hand,
+            which one outlier more or less can change.
+    """
+
+    name: Literal["vae", "hivae"] = "vae"
+    n_hidden: int = 50
+    latent_share: float = 0.5
+    parameters: Literal["natural", "moments"] = "natural"
+    from_marginals: bool = False
+    within_range: bool = False
+
+    def __post_init__(self) -> None:
+        check_integer("model.n_hidden", self.n_hidden)
+        check_number("model.latent_share", self.latent_share, above=True)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is maximised; `n_samples` is K, `analytic_kl` the KL term in closed form (HI-VAE always has it)."""
+
+    name: Literal["elbo", "iwae", "dreg"] = "elbo"
+    n_samples: int = 1
+    analytic_kl: bool = False
+
+    def __post_init__(self) -> None:
+        check_integer("objective.n_samples", self.n_samples)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How it is trained.
+
+    Attributes:
+        epochs: Passes over the training rows.
+        batch_size: Rows of a step.
+        lr: Adam's learning rate.
+        decay: Whether it falls to zero along half a cosine.
+        dropout: The share of the encoder's inputs that are dropped.
+        hide: The share of observed cells that the encoder is not shown, while they are scored.
+        see_mask: Whether the encoder is told which cells are observed.
+        checks: Validations; the best of these checkpoints is kept for every run.
+    """
+
+    epochs: int = 400
+    batch_size: int = 128
+    lr: float = 1e-3
+    decay: bool = False
+    dropout: float = 0.1
+    hide: float = 0.0
+    see_mask: bool = False
+    checks: int = 40
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "checks"):
+            check_integer(f"training.{name}", getattr(self, name))
+        check_number("training.lr", self.lr, above=True)
+        for name in ("dropout", "hide"):
+            check_number(f"training.{name}", getattr(self, name), 0, 1, below=True)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The replicas of the stack: every method with every seed, and plain training at every KL weight.
+
+    Attributes:
+        methods: The choices of f; "sum" is plain training and is always there.
+        seeds: Of splits, weights, batches and noise.
+        kl_weights: KL weights of plain training; 1 is always there. (Impartial training has 1.)
+        unrestored: Whether every f is also trained without norm restoration.
+    """
+
+    methods: tuple[str, ...] = PAPER_METHODS
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    kl_weights: tuple[float, ...] = (1.0,)
+    unrestored: bool = False
+
+    def __post_init__(self) -> None:
+        for method in self.methods:
+            method_of(method)
+        if "sum" not in self.methods or len(set(self.methods)) < len(self.methods):
+            raise ValueError(f"runs.methods should be different and have 'sum' among them. Found {self.methods}.")
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
+            raise ValueError(f"runs.seeds should be different numbers from 0. Found {self.seeds}.")
+        if 1.0 not in self.kl_weights or len(set(self.kl_weights)) < len(self.kl_weights):
+            raise ValueError(f"runs.kl_weights should be different and have 1 among them. Found {self.kl_weights}.")
+        for weight in self.kl_weights:
+            check_number("runs.kl_weights", weight)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is measured on test rows beside the error.
+
+    Attributes:
+        n_samples: Samples of z for the importance-weighted likelihood.
+        hidden: The share of cells that are hidden from the encoder and guessed.
+        generate: The number of rows that plain and impartial training generate, for a look; 0 for none.
+    """
+
+    n_samples: int = 100
+    hidden: float = 0.2
+    generate: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("evaluation.n_samples", self.n_samples)
+        check_integer("evaluation.generate", self.generate, 0)
+        check_number("evaluation.hidden", self.hidden, 0, 1, above=True, below=True)
+
+
+@dataclass(frozen=True)
+class TableExperiment:
+    """One table, one model and one objective; all choices of f and all seeds are replicas of one stack."""
+
+    data: Data
+    model: Model = field(default_factory=Model)
+    objective: Objective = field(default_factory=Objective)
+    training: Training = field(default_factory=Training)
+    runs: Runs = field(default_factory=Runs)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+
+    def __post_init__(self) -> None:
+        if self.model.name == "hivae" and self.objective.name == "dreg":
+            raise ValueError("objective.name should be 'elbo' or 'iwae' for HI-VAE. Found 'dreg'.")
+
+    @property
+    def name(self) -> str:
+        """What the experiment is called: data, model, objective."""
+        data = self.data.name or Path(self.data.path).name.partition(".")[0]
+        return f"{data}-{self.model.name}-{self.objective.name}"

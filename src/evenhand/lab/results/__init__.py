@@ -1,0 +1,83 @@
+"""Results from reports alone: tables of them, the paper's numbers beside ours, and which differences are chance."""
+
+from ._columns import ColumnErrors, column_pairs, medians
+from ._costs import controls, equal_rate, overhead, reached
+from ._of_modalities import OBJECTIVES, coherence_by_objective, log_likelihoods, table3, table4, table5, table9
+from ._of_tables import table1, table2, table6, table7, table8
+from ._order import Reports, ordered, title_of
+from ._published import DATA, GROUPS, SETTINGS
+from ._relevant import read_benchmarks, read_experiments, run_folders
+from ._reports import FORMAT, OPPOSED, SLACK, Run, TableReport, read_reports, run_label
+from ._score_rows import (
+    BASELINE,
+    Result,
+    Row,
+    coherence_rows,
+    columns_of,
+    latent_rows,
+    log_likelihood_rows,
+    rate_rows,
+    reconstruction_rows,
+)
+from ._selection import MODELS, chosen_results, data_of, different_settings, impartiality_label
+from ._statistics import ALPHA, TTest, corrected_paired_t_test
+from ._table import UNKNOWN, Cell, Line, Table
+
+__all__ = [
+    "ALPHA",
+    "BASELINE",
+    "DATA",
+    "FORMAT",
+    "GROUPS",
+    "MODELS",
+    "OBJECTIVES",
+    "OPPOSED",
+    "SETTINGS",
+    "SLACK",
+    "UNKNOWN",
+    "Cell",
+    "ColumnErrors",
+    "Line",
+    "Reports",
+    "Result",
+    "Row",
+    "Run",
+    "TTest",
+    "Table",
+    "TableReport",
+    "chosen_results",
+    "coherence_by_objective",
+    "coherence_rows",
+    "column_pairs",
+    "columns_of",
+    "controls",
+    "corrected_paired_t_test",
+    "data_of",
+    "different_settings",
+    "equal_rate",
+    "impartiality_label",
+    "latent_rows",
+    "log_likelihood_rows",
+    "log_likelihoods",
+    "medians",
+    "ordered",
+    "overhead",
+    "rate_rows",
+    "reached",
+    "read_benchmarks",
+    "read_experiments",
+    "read_reports",
+    "reconstruction_rows",
+    "run_folders",
+    "run_label",
+    "table1",
+    "table2",
+    "table3",
+    "table4",
+    "table5",
+    "table6",
+    "table7",
+    "table8",
+    "table9",
+    "title_of",
+]
