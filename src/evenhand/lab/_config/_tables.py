@@ -48,6 +48,9 @@ class Data:
         """The same: paths in a config are those of the folder in which a command is typed."""
         return self
 
+    def check_content(self) -> None:
+        """Nothing to do: tables are read and checked when a run begins."""
+
     def without_folders(self) -> Data:
         """The same, wherever its files lie."""
         return replace(self, path=Path(self.path).name, schema=Path(self.schema).name)
@@ -160,7 +163,7 @@ class Evaluation:
     Attributes:
         n_samples: Samples of z for the importance-weighted likelihood.
         hidden: The share of cells that are hidden from the encoder and guessed.
-        generate: The number of rows that plain and impartial training generate, for a look; 0 for none.
+        generate: The number of rows that plain and impartial training generate, for inspection; 0 for none.
     """
 
     n_samples: int = 100

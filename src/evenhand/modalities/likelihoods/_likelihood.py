@@ -74,7 +74,7 @@ class Likelihood(nn.Module, ABC):
 
     @abstractmethod
     def mean(self, parameters: Tensor) -> Tensor:
-        """The expected item, as numbers that a classifier can look at."""
+        """The expected item, as numbers for a classifier."""
 
     def guess(self, parameters: Tensor) -> Tensor:
         """The best single guess, in the form of the data."""
