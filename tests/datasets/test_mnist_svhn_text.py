@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from evenhand import datasets
-from evenhand.datasets import LabelledModalities, _digits_in_three, _mnist, _svhn, split_pairs
+from evenhand.datasets import LabelledModalities, _mnist, _svhn, split_pairs
+from evenhand.datasets._digits_in_three import _rows as in_three
 from evenhand.datasets._fetch import File
 from evenhand.datasets._mnist_svhn_text._pairs import ALPHABET, WORDS, pair, read_text, text_codes
 from evenhand.modalities.rows import Modalities
@@ -392,7 +393,7 @@ def test_sizes_of_the_stand_in(three, split, n):
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_rows_of_the_stand_in_show_one_digit_and_two_images(three, split):
     data, labels = three[split].data, three[split].labels
-    _, of_images = _digits_in_three._rows._images(split)
+    _, of_images = in_three._images(split)
     for name in data.names:
         assert torch.equal(of_images[data.index[name]], labels)
         assert torch.equal(data.index[name].bincount(), torch.full((len(of_images),), 5))
@@ -424,9 +425,9 @@ def test_the_stand_in_is_determined_by_the_seed(three):
 
 
 def test_colours_have_contrast_and_either_is_lighter():
-    back, front = _digits_in_three._colours(2000, np.random.default_rng(0))
-    difference = (front - back) @ _digits_in_three.LUMINANCE
-    assert abs(difference).min() >= _digits_in_three.CONTRAST
+    back, front = in_three._colours(2000, np.random.default_rng(0))
+    difference = (front - back) @ in_three.LUMINANCE
+    assert abs(difference).min() >= in_three.CONTRAST
     assert (difference > 0).mean() == pytest.approx(0.5, abs=0.05)
 
 
@@ -442,7 +443,7 @@ def test_views_are_moved_turned_sheared_and_enlarged(arguments, expected):
     image = np.zeros((1, 8, 8))
     image[0, 0:2, 3:5] = 1  # a dot, three pixels above the centre
     move, turn, shear, size = ({"move": (0, 0), "turn": 0.0, "shear": 0.0, "size": 1.0} | arguments).values()
-    ink = _digits_in_three._view(image, np.array(move, float)[:, None], *np.array([[turn], [shear], [size]]))[0]
+    ink = in_three._view(image, np.array(move, float)[:, None], *np.array([[turn], [shear], [size]]))[0]
     centre = (ink * (np.mgrid[:16, :16] - 7.5)).sum((1, 2)) / ink.sum()
     assert ink.shape == (16, 16)
     assert centre == pytest.approx(np.array(expected), abs=0.3)
@@ -451,9 +452,9 @@ def test_views_are_moved_turned_sheared_and_enlarged(arguments, expected):
 def test_neighbours_stand_at_both_sides():
     images = np.zeros((1000, 8, 8))
     images[500:, :, 1:7] = 1
-    views = _digits_in_three.coloured(images, np.random.default_rng(0))[:500].astype(int)  # blank in the middle
+    views = in_three.coloured(images, np.random.default_rng(0))[:500].astype(int)  # blank in the middle
     middle = np.median(views[..., 6:10], axis=(2, 3), keepdims=True)
-    seen = abs(views - middle).max(1) > 6 * 255 * _digits_in_three.NOISE
+    seen = abs(views - middle).max(1) > 6 * 255 * in_three.NOISE
     assert not seen[..., 6:10].any()
     for border in (0, 15):
         assert 0.3 < seen[..., border].any(1).mean() < 0.55  # half of the neighbours are blank, some too far off
@@ -465,7 +466,7 @@ def test_both_images_can_be_recognised(three):
     def items(split, name):
         x = three[split].data.values[name].double().flatten(2).mean(1)  # grey
         x = x - x.mean(1, keepdim=True)
-        return (x / x.norm(dim=1, keepdim=True)).numpy(), _digits_in_three._rows._images(split)[1].numpy()
+        return (x / x.norm(dim=1, keepdim=True)).numpy(), in_three._images(split)[1].numpy()
 
     for name, least in (("digit", 0.95), ("colour", 0.85)):
         assert SVC(C=10).fit(*items("train", name)).score(*items("test", name)) > least

@@ -86,7 +86,7 @@ def test_the_shell_runs_it(folder):
     report = json.loads(outcome.stdout)["report"]
     assert report["data"]["name"] == "shapes"
     again = type_run(folder)
-    assert "This was done before" in again.output
+    assert "--force starts over" in again.output
     assert "Self and cross coherence" in again.output
 
 
@@ -131,7 +131,7 @@ def test_where_the_file_lies_does_not_matter_but_its_name_does(folder, tmp_path,
     monkeypatch.chdir(folder)  # relative to where the command is typed
     assert hash_of(resolve(read_config(tmp_path / "shapes.toml"))) == hash_of(beside)
     (folder / "other.py").write_bytes((folder / "shapes.py").read_bytes())
-    other = replace(beside, data=MultimodalData("other.py:shapes"))
+    other = replace(beside, data=MultimodalData("other.py:shapes"))  # in another file, with the same content
     assert hash_of(resolve(other)) != hash_of(beside)
 
 
@@ -205,6 +205,15 @@ def test_rows_of_another_kind_are_refused(folder):
     file.write_text(re.sub(r"    return LabelledModalities.*", "    return rows", file.read_text()))
     with pytest.raises(ValueError, match=r"load\('train', seed=0\) of shapes should give .* Found Modalities"):
         run(read_config(folder / "shapes.toml"), folder / "runs")
+
+
+def test_a_mistake_leaves_no_directory(folder):
+    (folder / "shapes.py").write_text("shapes = 1")
+    (folder / "runs").mkdir()
+    outcome = type_run(folder)
+    assert outcome.exit_code != 0
+    assert "should name an evenhand.datasets.MultimodalDataset" in outcome.stderr
+    assert not any((folder / "runs").iterdir())
 
 
 def test_ours_are_such_objects():

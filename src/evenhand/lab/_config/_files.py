@@ -85,16 +85,15 @@ def hash_of(config: Experiment) -> str:
 
 
 def resolve(config: Experiment) -> Experiment:
-    """The config with the checksum of the files that it names, if it names any."""
+    """The config with the checksum of the files that it names, if it names any, once they have been looked at."""
     files = config.data.files
-    if not files:
-        return config
-    digest = hashlib.sha256()
     for path in files:
         if not Path(path).is_file():
             raise FileNotFoundError(f"data should name files that exist. Found none at {path}.")
-        digest.update(Path(path).read_bytes())
-    sha256 = digest.hexdigest()
+    config.data.check_content()
+    if not files:
+        return config
+    sha256 = hashlib.sha256(b"".join(Path(path).read_bytes() for path in files)).hexdigest()
     if config.data.sha256 not in ("", sha256):
         raise ValueError(
             f"{' with '.join(files)} should have the sha256 that the config names ({config.data.sha256[:8]}…). Found "

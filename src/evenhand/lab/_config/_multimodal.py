@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...common import check_integer, check_number
-from ...datasets import MULTIMODAL, own_place
+from ...datasets import MULTIMODAL, multimodal, own_place
 from ...modalities.objectives import Bound
 from ...modalities.training import Goal, LocalStep
 from ._build import WRITTEN_IF_SET
@@ -51,6 +51,11 @@ class MultimodalData:
         """The same, with a file that lies in the folder of a config found there."""
         file = self._file()
         return self if file is None or not (folder / file).is_file() else self._at(folder / file)
+
+    def check_content(self) -> None:
+        """Refuse a place that holds no data set, before a directory is made for it."""
+        if self.name not in MULTIMODAL:
+            multimodal(self.name)
 
     def without_folders(self) -> MultimodalData:
         """The same, wherever its file lies."""

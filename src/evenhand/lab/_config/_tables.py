@@ -48,6 +48,9 @@ class Data:
         """The same: paths in a config are those of the folder in which a command is typed."""
         return self
 
+    def check_content(self) -> None:
+        """Nothing to do: tables are read and checked when a run begins."""
+
     def without_folders(self) -> Data:
         """The same, wherever its files lie."""
         return replace(self, path=Path(self.path).name, schema=Path(self.schema).name)
