@@ -18,7 +18,7 @@ test: $(VENV)/test.done   ## run the tests
 	$(PYTEST)
 
 quick: $(VENV)/test.done   ## an answer within a minute: every folder, without what tests/conftest.py calls slow
-	$(PYTEST) -m "not slow" tests
+	$(PYTEST) -m "not slow" --hypothesis-profile=quick tests
 
 coverage: $(VENV)/test.done   ## which lines the tests run
 	$(PYTEST) --cov=evenhand --cov-report=term:skip-covered --cov-report=html:build/coverage
@@ -86,7 +86,7 @@ $(VENV)/kernels.done: $(VENV)/test.done
 
 # Without torch's pin, and those of packages whose version torch itself prescribes.
 # The only torch that pip finds for a plain version is the one with CUDA (2 to 4 GB with its packages, 6 GB on disk);
-# PYTORCH names an index of CPU builds, of 0.2 GB: make oldest TORCH=2.11.0 PYTORCH=https://download.pytorch.org/whl/cpu
+# PYTORCH may name an index of CPU builds, of 0.2 GB each.
 $(VENV)-$(TORCH)/test.done: pyproject.toml constraints.txt
 	test -x $(VENV)-$(TORCH)/bin/python || $(PYTHON) -m venv $(VENV)-$(TORCH)
 	grep -viE '^(torch|triton|sympy|setuptools)==' constraints.txt > $(VENV)-$(TORCH)/constraints.txt

@@ -9,9 +9,46 @@ import torch
 from hypothesis import settings
 
 settings.register_profile("evenhand", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("quick", settings.get_profile("evenhand"), max_examples=5)  # of `make quick`
 settings.load_profile("evenhand")
+# What `make quick` leaves out, by file or by the beginning of a name: seconds of work, or processes of its own.
+SLOW = (
+    "cli/test_startup.py",
+    "datasets/test_mnist_svhn_text.py::test_the_published_test_rows",
+    "datasets/test_tables.py::test_rows_and_codes_are_those_of_the_published_tables",
+    "impartial/test_compile.py",
+    "impartial/test_distributed.py",
+    "impartial/test_torchjd.py::test_mgda_where_it_has_converged",
+    "lab/test_execute.py",
+    "lab/test_folder.py::test_a_process_that_is_killed",
+    "lab/test_folder.py::test_a_second_process",
+    "lab/test_multimodal.py",
+    "lab/test_page_in_browser.py",
+    "lab/test_run.py::test_killed",
+    "modalities/test_estimator.py::test_cross_generation_works",
+    "modalities/test_estimator.py::test_every_option_changes_the_training",
+    "modalities/test_estimator.py::test_training_with_a_third",
+    "modalities/test_evaluation.py",
+    "modalities/test_networks.py::test_a_classifier_learns_words",
+    "modalities/test_networks.py::test_a_default_pair_learns",
+    "modalities/test_objectives.py::test_dreg",
+    "modalities/test_objectives.py::test_sticking_the_landing",
+    "modalities/test_training.py",
+    "tables/schema/test_schema.py::test_toml_gives_back_every_schema",
+    "tables/stack/test_resume.py::test_a_training_goes_on_exactly",
+    "tables/stack/test_training.py::test_a_stack_is_its_runs",
+    "test_documentation.py::test_code_blocks",
+    "test_documentation.py::test_examples_run",
+    "test_paper.py",
+)
 collect_ignore = ["smoke"]  # scripts for an installed wheel
 torch.set_num_threads(1)  # tensors are tiny here; threads would only wait for each other
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(SLOW):
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,8 @@ def reference() -> Iterator[tuple[str, str]]:
     lines = [f"- [`{room}`]({room}.md): {words}" for room, words in ROOMS.items()]
     yield "reference/index.md", "\n".join(["# Reference", "", "Every public name, by room.", "", *lines, ""])
     for room in ROOMS:
-        yield f"reference/{room}.md", f"# `{room}`\n\n::: {room}\n    options:\n      members: {_public_names(room)}\n"
+        options = f"    options:\n      members: {_public_names(room)}\n"
+        yield f"reference/{room}.md", f"# `{room}`\n\n::: {room}\n{options}"
 
 
 def _public_names(room: str) -> list[str]:

@@ -166,7 +166,8 @@ def test_cagrad(size, kind, c):
     """The sum is what counts: of dependent gradients many weights give the same one."""
     gram = grams(kind, size)
     found, expected = CAGrad(c).mixing(gram).sum(-2), torch_only(lambda: CAGrad(c).mixing(gram)).sum(-2)
-    assert_close(_solvers.times(gram, found), _solvers.times(gram, expected), 1e-6)
+    difference = _solvers.times(gram, found) - _solvers.times(gram, expected)
+    assert difference.norm() <= 1e-6 * gram.norm()  # gradients that cancel leave rounding errors, and nothing else
 
 
 LARGER = {
@@ -191,7 +192,7 @@ def test_every_kernel_is_among_them(monkeypatch):
     for call in LARGER.values():
         call(grams("random", 17, batch=1))
     kernels = {kernel for kernel in vars(_kernels).values() if isinstance(kernel, type(_kernels._pivot))}
-    assert launched == kernels - {_kernels._solve}  # which others call
+    assert launched == kernels - {_kernels._solve, _kernels._correlate, _kernels._follow}  # which others call
 
 
 METHODS = [MGDA(), UPGrad(), IMTLG(), CAGrad(0.4), PCGrad(generator=generator())]

@@ -61,7 +61,7 @@ def compare(
 
     Prints the kind of every column with the reason, what was converted and what is ignored; then the error of
     every column on rows that were held out, and what plain training reaches at the same rate. Writes a
-    directory with all numbers, and a page to look at. An interrupted comparison resumes when started again.
+    directory with all numbers, and a page about them. An interrupted comparison resumes when started again.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
 """What the command line prints, and where: results on standard output, everything else on standard error.
 
-Names of columns and categories come from strangers' files. They are printed as plain text, never as markup, and
+Names of columns and categories come from untrusted files. They are printed as plain text, never as markup, and
 without characters that could steer a terminal.
 """
 

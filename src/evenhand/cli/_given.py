@@ -90,7 +90,7 @@ def _check_fits(value: Any, column: Column, form: Form) -> None:
     import pandas
 
     from ..tables.frames import read
-    from ..tables.schema import Kind, Schema
+    from ..tables.schema import Schema
 
     frame = pandas.DataFrame({column.name: [value]}, dtype=object)
     try:
@@ -98,7 +98,7 @@ def _check_fits(value: Any, column: Column, form: Form) -> None:
     except ValueError as error:
         raise refusal(f"--given {column.name}", "fit its column", f"{value}: {str(error).rstrip('.')}") from error
     lowest = 0.0 if column.zero_offset is not None else math.nextafter(0.0, 1.0)
-    if column.kind == Kind.POSITIVE and number < lowest:
+    if column.kind.above_zero and number < lowest:
         raise refusal(f"--given {column.name}", "be positive, like its column", str(value))
     if column.unit and not form.low <= number <= form.high:
         raise refusal(f"--given {column.name}", "be a time that its column can hold", str(value))

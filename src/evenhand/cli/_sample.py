@@ -86,7 +86,7 @@ def sample(
         fitted = load_model(Path(data), "MODEL")
     else:
         fitted = _learn(console, data, schema, given or [], options)
-    known = parse_given(given or [], fitted.schema_, fitted._forms)
+    known = parse_given(given or [], fitted.schema_, fitted.forms_)
     keep_model(console, fitted, save_model)
     made = fitted.sample(rows, given=known or None, random_state=seed)
     from ..tables.frames import write_file

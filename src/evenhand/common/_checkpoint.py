@@ -1,4 +1,4 @@
-"""Everything that a training needs to go on exactly where it was."""
+"""Everything that a training needs to resume exactly where it was."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Block(BaseBlock):
 
     Forward, the block hands out T views of its input y, one for each head. Backward, the gradients
     :math:`g_1, \dots, g_T` that come back through the views meet; the method gives
-    :math:`\tilde g_{1:T} = f_\psi(g_{1:T})` and their sum goes on (Algorithm 1 of the paper).
+    :math:`\tilde g_{1:T} = f_\psi(g_{1:T})` and their sum is passed on (Algorithm 1 of the paper).
 
     Args:
         method: The method :math:`f_\psi`.

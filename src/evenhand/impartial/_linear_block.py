@@ -25,7 +25,7 @@ class LinearBlock(BaseBlock):
 
     .. math:: G_{de} = \sum_{i \in d,\, j \in e} (h^\top h)_{ij} \, (W W^\top)_{ij}
 
-    and the sum that goes on is :math:`(h \text{ with columns scaled by } w) \, W`.
+    and the sum that is passed on is :math:`(h \text{ with columns scaled by } w) \, W`.
 
     Args:
         method: The method that settles the conflict among the heads.

@@ -14,7 +14,7 @@ class Reading:
 
     Attributes:
         gram: Inner products of the heads' gradients, ``[..., T, T]``.
-        weights: How much of each gradient is in the sum that went on, ``[..., T]``.
+        weights: How much of each gradient is in the sum that is passed on, ``[..., T]``.
     """
 
     gram: Tensor

@@ -120,7 +120,8 @@ class Exhibit:
             places: Files and folders to look in.
             note: Is told where there was a choice.
         """
-        found: list[Report] = _function(self.section.reader)(self, list(places), note)
+        read, wanted = _function(self.section.reader), {"experiment": self.section.experiment}
+        found: list[Report] = read(self.name, list(places), note, any_network=self.any_network, **wanted)
         return found
 
     def table(self, reports: Iterable[Report], *, published: bool = True) -> Table:

@@ -47,7 +47,7 @@ def execute(
         configs: The experiments.
         root: Where directories of runs are; on a cluster, a folder that all machines see.
         executor: "local" runs them in order. "ray" sends each to a Ray cluster: a job whose worker dies is started
-            again elsewhere and goes on from its last checkpoint.
+            again elsewhere and resumes from its last checkpoint.
         force: Whether to start over those that are done.
         begin: Called when a job begins, or is handed to the cluster.
         finish: Called with the directory of a job that is done.

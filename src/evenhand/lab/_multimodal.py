@@ -43,7 +43,7 @@ def run_multimodal(
 ) -> dict[str, Any]:
     """Train and measure; what is measured is the report.
 
-    Interrupted in training, it goes on from its last checkpoint; interrupted later, it does not train again.
+    Interrupted in training, it resumes from its last checkpoint; interrupted later, it does not train again.
 
     Args:
         config: The experiment.

@@ -31,7 +31,7 @@ def run(
 ) -> Folder:
     """Run an experiment in its directory, and return that.
 
-    A run that is done is not run again. One that was interrupted, at any moment, goes on from its last checkpoint
+    A run that is done is not run again. One that was interrupted, at any moment, resumes from its last checkpoint
     and ends with the same numbers. Everything in the directory is whole; ``DONE`` says that all of it is there.
 
     Args:

@@ -77,7 +77,7 @@ def _one_thread() -> Iterator[None]:
 def run_table(
     config: TableExperiment, folder: Folder, *, device: torch.device, tick: Tick, save_seconds: float = SAVE_SECONDS
 ) -> dict[str, Any]:
-    """Train and measure; what is measured is the report. Interrupted, it goes on from its last checkpoint."""
+    """Train and measure; what is measured is the report. Interrupted, it resumes from its last checkpoint."""
     source = load(config.data)
     splits = Splits(source, config, device)
     job = _Training(config, splits, folder, tick, save_seconds)

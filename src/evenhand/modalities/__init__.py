@@ -1,4 +1,4 @@
-"""All of an image's way: several modalities of the same things."""
+"""Several modalities together: all of an image's way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of several modalities: images, text, labels and tables of the same things."""
+"""Rows of several modalities: images, text, labels and tables that belong together."""
 
 from __future__ import annotations
 

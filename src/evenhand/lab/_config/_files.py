@@ -1,4 +1,4 @@
-"""Configs of experiments as TOML files, with a hash that tells them apart."""
+"""Configs of experiments as TOML files, with a hash that distinguishes them."""
 
 from __future__ import annotations
 

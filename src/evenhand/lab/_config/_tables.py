@@ -163,7 +163,7 @@ class Evaluation:
     Attributes:
         n_samples: Samples of z for the importance-weighted likelihood.
         hidden: The share of cells that are hidden from the encoder and guessed.
-        generate: The number of rows that plain and impartial training generate, for a look; 0 for none.
+        generate: The number of rows that plain and impartial training generate, for inspection; 0 for none.
     """
 
     n_samples: int = 100

@@ -177,7 +177,7 @@ def _width(values: Array) -> float:
 def _jittered(pairs: Array, columns: tuple[Column, Column]) -> Array:
     """Codes and whole numbers moved a little at random, so that equal ones do not cover each other."""
     noise = np.random.default_rng(0).uniform(-SPREAD, SPREAD, pairs.shape)
-    whole = np.array([column.kind.nominal or column.kind == "count" for column in columns])
+    whole = np.array([column.kind.whole for column in columns])
     return pairs + noise * whole
 
 

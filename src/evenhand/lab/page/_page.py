@@ -56,7 +56,7 @@ def page(
 ) -> str:
     """The page as text.
 
-    Names and categories come from strangers' files: all are escaped, and a policy in the page forbids every script
+    Names and categories come from untrusted files: all are escaped, and a policy in the page forbids every script
     but its own.
 
     Args:

@@ -5,40 +5,48 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._reports import read_reports
-
-if TYPE_CHECKING:
-    from .._catalogue import Exhibit
 
 Report = dict[str, Any]
 Note = Callable[[str], None]
 
 
-def read_experiments(exhibit: Exhibit, places: Sequence[Path], note: Note) -> list[Report]:
-    """The reports of a section, one for each cell; only those of the paper's networks, where it is about these."""
-    found = [report for report in read_reports(*places) if report["experiment"] == exhibit.section.experiment]
+def read_experiments(
+    name: str, places: Sequence[Path], note: Note, *, experiment: str, any_network: bool
+) -> list[Report]:
+    """The reports of one kind of experiment, one for every cell of a table.
+
+    Args:
+        name: Of the table or figure.
+        places: Files and folders to look in.
+        note: Is told where there was a choice.
+        experiment: The kind, "table" or "multimodal".
+        any_network: Whether runs with other networks than the paper's are taken where there are no such runs.
+    """
+    found = [report for report in read_reports(*places) if report["experiment"] == experiment]
     ours = [report for report in found if _as_in_the_paper(report)]
-    if exhibit.any_network:
+    if any_network:
         ours = ours or found
     if not ours:
         raise FileNotFoundError(
-            f"There should be finished runs for {exhibit.name} in {', '.join(map(str, places))}. Found none. To run "
-            f"them: evenhand reproduce {exhibit.name}"
+            f"There should be finished runs for {name} in {', '.join(map(str, places))}. Found none. To run them: "
+            f"evenhand reproduce {name}"
         )
     return _one_of_each(ours, note)
 
 
-def read_benchmarks(exhibit: Exhibit, places: Sequence[Path], note: Note) -> list[Report]:
-    """What a benchmark wrote: files with rows of numbers."""
+def read_benchmarks(
+    name: str, places: Sequence[Path], note: Note, *, experiment: str, any_network: bool
+) -> list[Report]:
+    """What a benchmark wrote: files with rows of numbers. The arguments are those of `read_experiments`."""
     files = [file for place in places for file in (sorted(place.glob("*.json")) if place.is_dir() else [place])]
     documents = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     found = [d for d in documents if isinstance(d, dict) and isinstance(d.get("rows"), dict)]
     if not found:
         raise FileNotFoundError(
-            f"{exhibit.name} should have a file that benchmarks/mixture_overhead.py wrote. Found none; name it with "
-            "--from."
+            f"{name} should have a file that benchmarks/mixture_overhead.py wrote. Found none; name it with --from."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""A VAE over images, text, labels and tables of the same things."""
+"""A VAE over images, text, labels and tables together."""
 
 from __future__ import annotations
 
@@ -168,11 +168,11 @@ class MultimodalVAE(nn.Module):
             device: "auto", "cpu" or "cuda".
             precision: "32", "tf32" (on a GPU), or "bf16" and "16" where it is safe.
             compile: Whether to compile the model and, on a GPU, to replay steps as a CUDA graph: a minute at first,
-                several times faster from then on. Networks must not look at the numbers that go through them.
+                several times faster from then on. Networks must not branch on the numbers that pass through.
             fabric: A Lightning Fabric that has been launched, in place of device, precision and logger; for
                 several processes.
             logger: A logger of Lightning Fabric, such as its TensorBoardLogger.
-            folder: Where checkpoints are kept. A training that finds one there goes on exactly where it was.
+            folder: Where checkpoints are kept. A training that finds one there resumes exactly where it was.
             checkpoint_every: Steps between checkpoints; None for one after every epoch.
             log_every: Steps between rows of `history`; None for one after every epoch.
             seed: Of the order of rows and of the noise.
@@ -293,7 +293,7 @@ class MultimodalVAE(nn.Module):
             return _answers.log_likelihoods(self.network, rows, known, targets, n_samples, generator)
 
     def conflicts(self, data: Modalities | Mapping[str, Any]) -> Monitor:
-        """Where gradients conflict, and who is neglected, in one step of plain training on (512 of) these rows.
+        """Where gradients conflict, and what is neglected, in one step of plain training on (512 of) these rows.
 
         Returns:
             A `Monitor`: ``print(*monitor.sentences())``, ``monitor.table()``, ``monitor.plot()``.

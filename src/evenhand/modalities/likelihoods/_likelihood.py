@@ -98,7 +98,7 @@ class Likelihood(nn.Module, ABC):
 
     @abstractmethod
     def mean(self, parameters: Tensor) -> Tensor:
-        """The expected item, as numbers that a classifier can look at."""
+        """The expected item, as numbers for a classifier."""
 
     def like_mean(self, x: Tensor) -> Tensor:
         """Prepared values in the form of `mean`, as a classifier is shown real items."""

@@ -56,7 +56,7 @@ class Loop:
         clip_norm: Longest gradient.
         kl_warm_up: Number of epochs in which the KL weight rises from 0.
         seed: Of the order of rows and of the noise.
-        folder: Where checkpoints are; a training that finds one there goes on with it.
+        folder: Where checkpoints are; a training that finds one there resumes from it.
         checkpoint_every: Steps between checkpoints; None for one after every epoch.
         log_every: Steps between rows of the history; None for one after every epoch.
         compile: Whether the model is compiled and, on a GPU, steps are replayed as a CUDA graph.

@@ -90,14 +90,15 @@ class Fitting:
         resample = self._options.resample
         weighted = self._resampling_helps(model) if resample == "auto" else bool(resample)
         shrinkage, columns = self._describe(model, weighted)
+        rate = float(self._rates(model, self._held_out.once)[0].mean())
         return Outcome(
-            fitted=self._fitted(model, shrinkage),
+            fitted=self._fitted(model, shrinkage),  # from here on the model is on the CPU
             method=label["method"],
             kl_weight=label["kl_weight"],
             selection=search.labels,
             history=search.history,
             columns=columns,
-            rate=float(self._rates(model, self._held_out.once)[0].mean()),
+            rate=rate,
             n_steps=int(search.stack.steps),
             hide=self._hide,
             resample=weighted,

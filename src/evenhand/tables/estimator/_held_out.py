@@ -65,7 +65,7 @@ class HeldOut:
         return model.likelihood.decide(averages)
 
     def errors(self, guess: Tensor) -> Tensor:
-        """The paper's error of every column over hidden cells, ``[..., D]``; 0 for a column that nobody knows."""
+        """The paper's error of every column over hidden cells, ``[..., D]``; 0 for a column without any."""
         n = guess.shape[-2]
         truth, hidden = self._truth[:n], self._hidden[:n]
         errors = column_errors(truth, guess, hidden, self._schema, ranges=self._ranges)

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..stack import Best, Stack
 
 RUNGS = ((0.04, 0.3), (0.12, 0.35), (0.3, 0.4))
-"""After which share of the training, which share of the candidates goes on."""
+"""After which share of the training, which share of the candidates is kept."""
 
 CHECKS = 40  # validations in a training
 
@@ -91,7 +91,7 @@ class Search:
             self.labels[i].update(error=score, rate=rate, steps=int(self.stack.steps))
 
     def _drop(self, share: float) -> None:
-        """Only the best go on, and the best of those that always do."""
+        """Only the best are kept, and the best of those that always are."""
         self._record()
         order = self._best.scores.argsort().tolist()
         kept = order[: max(2, round(share * len(order)))]

@@ -83,6 +83,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     schema_ : Schema
+    forms_ : mapping
+        What the values of every column look like in a table.
     method_, kl_weight_ : the choice that was made
     selection_ : list of dict
         All candidates with their error on hidden cells, rate in nats and steps of training.
@@ -201,7 +203,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     def _take(self, outcome: Outcome) -> None:
         """Everything that was found as fitted attributes."""
         fitted = self._fitted = outcome.fitted
-        self.schema_, self.network_ = fitted.schema, fitted.network
+        self.schema_, self.forms_, self.network_ = fitted.schema, fitted.forms, fitted.network
         self.preprocessing_, self.limits_ = fitted.preparation.preprocessings[0], fitted.preparation.limits.numpy()
         self.trivial_, self.shrinkage_ = fitted.trivial, fitted.shrinkage
         self.method_, self.kl_weight_ = outcome.method, outcome.kl_weight

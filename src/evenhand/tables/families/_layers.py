@@ -25,7 +25,7 @@ class StackedLinear(Stacked):
     r"""R linear layers side by side, :math:`y_r = x_r W_r^\top + b_r`.
 
     Weights are drawn by Xavier's uniform rule, one replica after the other and each from the generator of its
-    own, so that a replica starts from the same numbers whoever shares its stack.
+    own, so that a replica starts from the same numbers whatever else is in its stack.
 
     Args:
         n_in: Number of inputs.

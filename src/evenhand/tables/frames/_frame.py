@@ -54,7 +54,7 @@ def build(schema: Schema, values: Array, like: Any, forms: Mapping[str, Form] | 
         values: Raw values in the order of the schema, ``[N, D]``, as in a `RawTable`.
         like: A frame, perhaps without rows, whose kind, columns and types the result takes over. Columns that the
             schema ignores are left out.
-        forms: From `forms_of` a frame with rows, because one without does not tell what its objects and times are.
+        forms: From `forms_of` a frame with rows, because one without does not show what its objects and times are.
     """
     templates = {name: c for name, c in checked_columns(like, schema).items() if name in schema}
     _check("values", values, (len(values), len(schema)))

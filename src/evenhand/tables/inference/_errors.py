@@ -14,7 +14,7 @@ from ..schema import Schema
 def column_errors(
     truth: Tensor, guess: Tensor, scored: Tensor, schema: Schema, *, ranges: Tensor | None = None
 ) -> Tensor:
-    r"""The error of every column over the scored cells, in the manner of the paper.
+    r"""The error of every column over the scored cells, as the paper defines it.
 
     .. math:: \frac{1}{\max x - \min x} \sqrt{\frac{1}{n} \sum_i (x_i - \hat x_i)^2} \text{ for numbers}, \qquad
               \frac{1}{n} \sum_i [x_i \ne \hat x_i] \text{ for classes.}

@@ -51,7 +51,7 @@ class Schema:
         *,
         unsupported: Literal["error", "ignore"] = "error",
     ) -> Schema:
-        """Guess the schema of a table by the rules of ``docs/schema.md``; `explain` tells why.
+        """Guess the schema of a table by the rules of ``docs/schema.md``; `explain` says why.
 
         Args:
             frame: A pandas or polars DataFrame, a pyarrow Table, or a two-dimensional numpy array, whose columns are

@@ -160,7 +160,7 @@ class Noise:
         return step if self._everyone else step.index_select(0, self._index)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that is needed to go on with the very next numbers; to be called between two steps."""
+        """All that is needed to resume with the very next numbers; to be called between two steps."""
         in_epoch, in_chunk = self.step % self.steps_per_epoch, self.step % CHUNK
         return {
             "settings": self._settings(),
@@ -199,7 +199,7 @@ class Noise:
         size = self._before_order[0].shape
         if any(saved.shape != size for name in ("orders", "streams") for saved in state[name]):
             raise ValueError(
-                "The random numbers of the state should be those of a device like the one that goes on. Found "
+                "The random numbers of the state should come from the kind of device that resumes. Found "
                 f"others than those of {self.device.type}. Go on with the same type of device."
             )
 

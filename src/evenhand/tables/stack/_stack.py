@@ -218,7 +218,7 @@ class Stack:
         return copies(self.model.state_dict())
 
     def state_dict(self) -> dict[str, Any]:
-        """A copy of everything that the runs need to go on exactly where they are, to be called between two steps.
+        """A copy of everything that the runs need to resume exactly where they are, to be called between two steps.
 
         It holds tensors, numbers, strings, lists and dictionaries, so that ``torch.load(..., weights_only=True)``
         reads it. Random numbers that are drawn already are not in it: they are drawn again.

@@ -1,4 +1,4 @@
-"""States of stacks: copies of tensors and numbers, checked against what would go on with them."""
+"""States of stacks: copies of tensors and numbers, checked against the stack that resumes from them."""
 
 from __future__ import annotations
 
