@@ -7,8 +7,8 @@ import torch
 from torch import distributions as td
 
 from evenhand.modalities.inference import posterior_samples
-from evenhand.modalities.models import Experts, expert_subsets, product_of_experts
-from evenhand.modalities.models._experts import members_observed
+from evenhand.modalities.models import Experts, expert_subsets
+from evenhand.modalities.models._experts import members_observed, product_of_experts
 
 from .._linear import CHOICES, draw, network
 
