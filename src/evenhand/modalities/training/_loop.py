@@ -25,7 +25,7 @@ LOOK_EVERY = 25  # steps between looks at a GPU, each of which waits for it
 
 
 class Trainable(Protocol):
-    """A module that the loop can train; called with values, mask, noise and KL weight, it gives a `Step`."""
+    """A module that the loop can train; called with a batch, noise, KL weight and progress, it gives a `Step`."""
 
     names: list[str]
     expert_names: list[str]
@@ -154,7 +154,9 @@ class Loop:
         weight = torch.full((1,), self._kl_weight(), device=self._device)
         # processes average; unequal parts must count as rows
         share = torch.full((1,), noise.shape[2] * world / batch.n_rows, device=self._device)
-        inputs = pack(batch.values, observed=batch.observed, noise=noise, kl_weight=weight, share=share)
+        progress = torch.full((1,), float(self._epoch * self.steps_per_epoch + self._position), device=self._device)
+        others = {"noise": noise, "kl_weight": weight, "share": share, "progress": progress}
+        inputs = pack(batch.values, observed=batch.observed, **others)
         self._update(inputs) if self._captured is None else self._captured(inputs)
         self._seen.n += 1
         if self._device.type != "cpu" and self._position % LOOK_EVERY == 0:
@@ -164,7 +166,8 @@ class Loop:
         """Forward, backward, and a step of the optimiser; on a GPU nothing here waits for it."""
         values, others = unpack(inputs)
         self._optimizer.zero_grad(set_to_none=True)
-        step = Step(*self._module(values, others.get("observed"), others["noise"], others["kl_weight"]))
+        told = (others[name] for name in ("noise", "kl_weight", "progress"))
+        step = Step(*self._module(values, others.get("observed"), *told))
         self.fabric.backward((step.loss * others["share"]).sum())
         self._seen.add(*means_and_counts(step, self._gradient_norm(step.loss), others["noise"].shape[2]))
         if self._device.type == "cpu":
