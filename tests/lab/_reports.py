@@ -87,7 +87,7 @@ def samples(report: dict[str, Any], n: int = 300, seed: int = 0) -> dict[str, np
 def multimodal_report(goals: Sequence[str] = ("EEI",), seed: int = 0) -> dict[str, Any]:
     """A report of a multimodal experiment as the contract has it."""
     from evenhand.lab import MultimodalScores
-    from evenhand.modalities.inference import all_subsets
+    from evenhand.modalities.inference._given import all_subsets
 
     generator = np.random.default_rng(seed)
     names = ("mnist", "svhn", "text")

@@ -197,7 +197,10 @@ def test_a_file_that_is_not_text_or_not_there_is_refused(tmp_path):
         (lambda: Evaluation(generate=-1), "evaluation.generate"),
         (lambda: Evaluation(hidden=0.0), "evaluation.hidden should be a number > 0 and < 1. Found 0.0"),
         (lambda: Evaluation(hidden=1.0), "evaluation.hidden"),
-        (lambda: TableExperiment(Data("hi"), Model("hivae"), Objective("dreg")), "'elbo' or 'iwae' for HI-VAE"),
+        (
+            lambda: TableExperiment(Data("hi"), Model("hivae"), Objective("dreg")),
+            "objective.name should be one of 'elbo', 'iwae' with model='hivae'",
+        ),
         (lambda: MultimodalData(rows=-1), "data.rows"),
         (lambda: MultimodalModel(n_layers=0), "model.n_layers"),
         (lambda: MultimodalModel(kl_weight=-1.0), "model.kl_weight"),

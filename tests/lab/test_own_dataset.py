@@ -14,7 +14,6 @@ from evenhand.common import ArgumentError
 from evenhand.datasets import MULTIMODAL, MultimodalDataset, multimodal
 from evenhand.lab import (
     MultimodalExperiment,
-    hash_of,
     open_folder,
     read_config,
     resolve,
@@ -23,7 +22,7 @@ from evenhand.lab import (
     to_toml,
     write_page,
 )
-from evenhand.lab._config import MultimodalData
+from evenhand.lab._config import MultimodalData, hash_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "experiments.md"
 BLOCK = re.compile(r"^```(python|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -6,8 +6,10 @@ import tempfile
 from pathlib import Path
 
 folder = Path(tempfile.mkdtemp())
-command = [Path(sys.executable).with_name("evenhand"), "compare", "hi", "--seeds", "1", "--steps", "20"]
-done = subprocess.run([*command, "--page", "demo.html"], capture_output=True, text=True, cwd=folder)
+command = [Path(sys.executable).with_name("evenhand"), "compare", "hi", "data.rows=400"]
+done = subprocess.run(
+    [*command, "--seeds", "1", "--steps", "20", "--page", "demo.html"], capture_output=True, text=True, cwd=folder
+)
 assert done.returncode == 0, done.stderr
 print(done.stdout)
 assert "impartial" in (folder / "demo.html").read_text()

@@ -10,7 +10,7 @@ import torch
 
 from ..common import check_integer, check_number
 from ..modalities.estimator import Modality
-from ..modalities.likelihoods import Likelihood, Table
+from ..modalities.likelihoods import Likelihood
 from ._labelled import LabelledModalities, Split
 from .judges import Classifiers, Labelled, digit_classifiers
 
@@ -90,7 +90,7 @@ class MultimodalDataset:
         """
         train, test = self.load("train", seed=0), self.load("test", seed=0)
         labelled = train.labels is not None and test.labels is not None
-        if not labelled or all(isinstance(likelihood, Table) for likelihood in likelihoods.values()):
+        if not labelled or not any(likelihood.mean_is_an_item for likelihood in likelihoods.values()):
             return None
         epochs = self.quick_judge_epochs if quick else self.judge_epochs
         return digit_classifiers(

@@ -38,7 +38,7 @@ from evenhand.lab.results import (
 )
 from evenhand.lab.results._score_rows import as_table, side_by_side
 from evenhand.lab.results._statistics import better
-from evenhand.modalities.inference import all_subsets
+from evenhand.modalities.inference._given import all_subsets
 from evenhand.modalities.likelihoods import Categorical, Laplace, Normal, Poisson
 from evenhand.modalities.models import MixtureVAE
 from evenhand.modalities.rows import Modalities

@@ -12,7 +12,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from evenhand.lab.page import page, write_page
+from evenhand.lab.page import write_page
+from evenhand.lab.page._page import page
 from evenhand.lab.results import TableReport
 
 from .._reports import multimodal_report, samples, table_report

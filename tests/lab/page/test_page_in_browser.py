@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.lab.page import page
+from evenhand.lab.page._page import page
 
 from .._reports import multimodal_report, samples, table_report
 from .test_page import NASTY, PNG, nasty_report

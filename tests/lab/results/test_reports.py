@@ -12,7 +12,7 @@ from evenhand.impartial import method_label, short_method_label
 from evenhand.lab import MultimodalScores
 from evenhand.lab.results import TableReport, read_reports
 from evenhand.lab.results._selection import chosen_results, impartiality_label, multimodal_results, select
-from evenhand.modalities.inference import all_subsets
+from evenhand.modalities.inference._given import all_subsets
 
 from .._reports import multimodal_report, table_report
 

@@ -190,7 +190,7 @@ def test_a_failure_while_saving_leaves_the_old_file(file, monkeypatch):
 
 def test_a_file_of_a_newer_format_is_refused(file):
     rewritten(file, lambda about, _: about.update(format=storage.FORMAT + 1))
-    with pytest.raises(ValueError, match="newer version of evenhand .*Update evenhand"):
+    with pytest.raises(ValueError, match="newer version of evenhand, [0-9.]+ .*Update evenhand"):
         TabularVAE.load(file)
 
 

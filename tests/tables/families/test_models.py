@@ -9,7 +9,8 @@ from torch.nn import functional as F
 
 from evenhand.impartial import LinearBlock, Sum
 from evenhand.tables.families import HIVAE, VAE, Latent, StackedLinear
-from evenhand.tables.kinds import Preprocessing, TableLikelihood, encoder_inputs, ordinal_logits
+from evenhand.tables.kinds import Preprocessing, TableLikelihood, encoder_inputs
+from evenhand.tables.kinds._ordinal import ordinal_logits
 from evenhand.tables.stack import Run
 
 from .._inputs import SCHEMA, batch, build, rows_for, stack, table

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from evenhand.tables.frames import RawTable, at_random, completely_at_random, depending_on_values, hide
+from evenhand.tables.frames import RawTable, at_random, completely_at_random, depending_on_values
+from evenhand.tables.frames._missing import hide
 
 RANDOM = np.random.default_rng(0)
 VALUES = np.column_stack(

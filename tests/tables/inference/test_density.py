@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from evenhand.tables.inference import effective_sample_size, importance_weighted
+from evenhand.tables.inference._density import effective_sample_size, importance_weighted
 
 
 def test_definitions():

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from evenhand.tables.inference import column_errors, macro_class_errors, relative_rmse, summary, trivial_guess
+from evenhand.tables.inference import column_errors, macro_class_errors, summary, trivial_guess
+from evenhand.tables.inference._errors import relative_rmse
 
 from ._tables import SCHEMA, tensors
 

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from evenhand.tables.frames import RawTable
-from evenhand.tables.kinds import natural
+from evenhand.tables.kinds._gaussian import natural
 from evenhand.tables.schema import Column, Schema
 
 MOMENTS = [(0.0, 1.0), (-2.0, 0.3), (0.7, 4.0), (3.0, 1e-4)]  # mean and variance of the standardised column

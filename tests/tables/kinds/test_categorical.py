@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 import torch
 
-from evenhand.tables.kinds import Categorical
+from evenhand.tables.kinds._categorical import Categorical
 
 from .._inputs import log_density, one_column
 from ._columns import CATEGORICAL, ORDINAL, squared_norms

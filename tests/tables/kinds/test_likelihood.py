@@ -6,7 +6,7 @@ import torch
 from torch import distributions as td
 from torch.nn import functional as F
 
-from evenhand.tables.kinds import natural
+from evenhand.tables.kinds._gaussian import natural
 from evenhand.tables.schema import Schema
 
 from .._inputs import SCHEMA, likelihood, log_density, one_column, raw_parameters, table

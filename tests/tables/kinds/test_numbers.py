@@ -7,7 +7,8 @@ import pytest
 import scipy.stats
 import torch
 
-from evenhand.tables.kinds import Gaussian, Preprocessing, natural
+from evenhand.tables.kinds import Preprocessing
+from evenhand.tables.kinds._gaussian import Gaussian, natural
 from evenhand.tables.schema import Column
 
 from .._inputs import log_density, one_column

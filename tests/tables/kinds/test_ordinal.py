@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import expit
 
-from evenhand.tables.kinds import ordinal_logits
+from evenhand.tables.kinds._ordinal import ordinal_logits
 
 
 @pytest.mark.parametrize("location", [-3.0, 0.0, 1.4])

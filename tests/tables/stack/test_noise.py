@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from evenhand.tables.kinds import Batch, TableLikelihood
-from evenhand.tables.stack import Noise, Rows
+from evenhand.tables.stack import Rows
+from evenhand.tables.stack._noise import Noise
 
 from .._inputs import SCHEMA, batch
 

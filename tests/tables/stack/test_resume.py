@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from evenhand.impartial import IMTLG, MGDA, CAGrad, GradDrop, GradNorm, PCGrad, Sum
-from evenhand.tables.stack import Best, Noise, Run
+from evenhand.tables.stack import Best, Run
+from evenhand.tables.stack._noise import Noise
 
 from .._inputs import stack
 

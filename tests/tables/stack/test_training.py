@@ -9,8 +9,8 @@ import torch
 from evenhand.impartial import IMTLG, MGDA, CAGrad, GradDrop, GradNorm, PCGrad, Sum
 from evenhand.tables.families import Latent
 from evenhand.tables.kinds import TableLikelihood
-from evenhand.tables.stack import Best, Noise, Run, Stack
-from evenhand.tables.stack._noise import Draw
+from evenhand.tables.stack import Best, Run, Stack
+from evenhand.tables.stack._noise import Draw, Noise
 
 from .._inputs import SCHEMA, batch, build, garbled, parameters, rows_for, stack
 

@@ -12,4 +12,8 @@ DIGITS_IN_THREE = MultimodalDataset(
     "digits_in_three", load=digits_in_three, modalities=digits_in_three_modalities, n_latent=N_LATENT
 )
 
-__all__ = ["DIGITS_IN_THREE", "digits_in_three", "digits_in_three_modalities"]
+__all__ = [
+    "DIGITS_IN_THREE",
+    "digits_in_three",
+    "digits_in_three_modalities",
+]

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ...common import check_choice, read_tensors, write_tensors
-from ...modalities.likelihoods import Categorical, Likelihood, Normal, Table
+from ...modalities.likelihoods import Likelihood, Normal
 from ...modalities.rows import Modalities
 from ._classifiers import ImageClassifier, TextClassifier
 
@@ -96,8 +96,8 @@ def digit_classifiers(
     modules: dict[str, nn.Module] = {}
     accuracies: dict[str, float] = {}
     for name, likelihood in likelihoods.items():
-        if isinstance(likelihood, Table):
-            continue  # what a decoder expects of a table does not look like a row of it
+        if not likelihood.mean_is_an_item:
+            continue
         (x, y), (test_x, test_y) = (labelled_items(rows, name) for rows in (train, test))
         module = _new_classifier(_inputs(likelihood, x[:1]), None, n_classes)
         fingerprint = _fingerprint([x, y, test_x, test_y], [*settings.items(), repr(likelihood), repr(module)])
@@ -195,8 +195,7 @@ def labelled_items(rows: Labelled, name: str) -> tuple[Tensor, Tensor]:
 
 def _inputs(likelihood: Likelihood, x: Tensor) -> Tensor:
     """Real items in the form in which generated ones are judged: as numbers, or as probabilities of categories."""
-    prepared = likelihood.prepare(x)
-    return likelihood.inputs(prepared) if isinstance(likelihood, Categorical) else prepared
+    return likelihood.like_mean(likelihood.prepare(x))
 
 
 def _new_classifier(example: Tensor, kind: Kind | None, n_classes: int) -> nn.Module:

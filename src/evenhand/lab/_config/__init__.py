@@ -1,16 +1,6 @@
 """Configs of experiments: dataclasses that mirror their TOML one to one."""
 
-from ._files import (
-    EXPERIMENTS,
-    Experiment,
-    from_dict,
-    hash_of,
-    read_config,
-    resolve,
-    to_dict,
-    to_toml,
-    toml_text,
-)
+from ._files import Experiment, from_dict, hash_of, read_config, resolve, to_dict, to_toml, toml_text
 from ._multimodal import (
     ExpertsLabel,
     Impartiality,
@@ -25,7 +15,6 @@ from ._multimodal import (
 from ._tables import Data, Evaluation, Model, Objective, Runs, TableExperiment, Training
 
 __all__ = [
-    "EXPERIMENTS",
     "Data",
     "Evaluation",
     "Experiment",

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from ...common import check_integer, check_number
+from ...common import ArgumentError, check_integer, check_number
 from ...impartial import PAPER_METHODS, method_of
+from ...tables.families import FAMILIES, FamilyName
+from ...tables.objectives import ObjectiveName
+from ...tables.stack import check_objective
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class Model:
             which one outlier more or less can change.
     """
 
-    name: Literal["vae", "hivae"] = "vae"
+    name: FamilyName = "vae"
     n_hidden: int = 50
     latent_share: float = 0.5
     parameters: Literal["natural", "moments"] = "natural"
@@ -87,7 +90,7 @@ class Model:
 class Objective:
     """What is maximised; `n_samples` is K, `analytic_kl` the KL term in closed form (HI-VAE always has it)."""
 
-    name: Literal["elbo", "iwae", "dreg"] = "elbo"
+    name: ObjectiveName = "elbo"
     n_samples: int = 1
     analytic_kl: bool = False
 
@@ -188,8 +191,10 @@ class TableExperiment:
     evaluation: Evaluation = field(default_factory=Evaluation)
 
     def __post_init__(self) -> None:
-        if self.model.name == "hivae" and self.objective.name == "dreg":
-            raise ValueError("objective.name should be 'elbo' or 'iwae' for HI-VAE. Found 'dreg'.")
+        try:
+            check_objective(FAMILIES[self.model.name], self.objective.name)
+        except ArgumentError as error:
+            raise error.about("objective.name") from error
 
     @property
     def name(self) -> str:

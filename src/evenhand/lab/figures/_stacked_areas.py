@@ -1,4 +1,4 @@
-"""Shares over training, one upon the other."""
+"""Shares over training, stacked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Band:
 
 
 def stacked_areas(steps: Sequence[float], bands: Sequence[Band], label: str, *, width: float = 372) -> Markup:
-    """Shares over training, one upon the other, the first at the bottom; each is named where it ends.
+    """Shares over training, stacked, the first at the bottom; each is named where it ends.
 
     Args:
         steps: Where the shares were read.

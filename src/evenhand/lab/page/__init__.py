@@ -1,6 +1,9 @@
 """The report page: one HTML file about a run, or about several."""
 
 from ._answer import lead
-from ._page import page, write_page
+from ._page import write_page
 
-__all__ = ["lead", "page", "write_page"]
+__all__ = [
+    "lead",
+    "write_page",
+]

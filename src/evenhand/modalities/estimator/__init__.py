@@ -3,4 +3,7 @@
 from ._modality import Modality
 from ._multimodal_vae import MultimodalVAE
 
-__all__ = ["Modality", "MultimodalVAE"]
+__all__ = [
+    "Modality",
+    "MultimodalVAE",
+]

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ...common import check_choice
 from ..inference import decode_in_parts, mixture_log_likelihood
-from ..likelihoods import Table
 from ..models import Experts, MixtureVAE
 from ..rows import Modalities
 
@@ -51,9 +50,7 @@ def _generate(network: MixtureVAE, z: Tensor, name: str, form: Form, generator: 
     if form == "mean":
         return likelihood.mean(parameters).contiguous()
     values = likelihood.guess(parameters) if form == "guess" else likelihood.sample(parameters, generator)
-    if isinstance(likelihood, Table):
-        return likelihood.frame(values) if z.ndim == 2 else [likelihood.frame(v) for v in values]
-    return values.contiguous()
+    return likelihood.as_data(values)
 
 
 def log_likelihoods(

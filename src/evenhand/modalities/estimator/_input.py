@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..likelihoods import Likelihood, Table
+from ..likelihoods import Likelihood
 from ..rows import Modalities
 
 
@@ -109,16 +109,8 @@ def _check_names(data: Mapping[str, Any], known: Mapping[str, Any], partial: boo
 
 def _read(name: str, data: Any, likelihood: Likelihood, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """Values ``[N, *shape]`` and which rows are there ``[N]``."""
-    if isinstance(likelihood, Table):
-        if isinstance(data, list) and all(row is None for row in data):
-            data = torch.full((len(data), *shape), torch.nan)
-        if not isinstance(data, Tensor):
-            try:
-                data = likelihood.read(data)
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"The table {name!r} cannot be read: {error}") from error
-        _check_items(name, data, shape)
-        return data.to(torch.get_default_dtype()), ~data.isnan().all(-1)
+    if likelihood.has_holes:
+        return _read_with_holes(name, data, likelihood, shape)
     given = None
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         given = torch.tensor([item is not None for item in data])
@@ -138,6 +130,19 @@ def _read(name: str, data: Any, likelihood: Likelihood, shape: tuple[int, ...]) 
         values = values.to(torch.get_default_dtype())
         there = there & ~values.isnan().unsqueeze(-1).flatten(1).any(1)
     return values, there
+
+
+def _read_with_holes(name: str, data: Any, likelihood: Likelihood, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """As `_read`; elements may be NaN, and a row is missing where all of them are."""
+    if isinstance(data, list) and all(row is None for row in data):
+        data = torch.full((len(data), *shape), torch.nan)
+    if not isinstance(data, Tensor):
+        try:
+            data = likelihood.read(data)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"The table {name!r} cannot be read: {error}") from error
+    _check_items(name, data, shape)
+    return data.to(torch.get_default_dtype()), ~data.isnan().all(-1)
 
 
 def _stack(name: str, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
@@ -161,7 +166,7 @@ def _check_items(name: str, values: Tensor, shape: tuple[int, ...]) -> None:
 def _check_values(name: str, values: Tensor, there: Tensor, likelihood: Likelihood) -> None:
     shown = values if there.all() else values[there]
     try:
-        if not isinstance(likelihood, Table) and shown.is_floating_point() and not shown.isfinite().all():
+        if not likelihood.has_holes and shown.is_floating_point() and not shown.isfinite().all():
             raise ValueError("values should be finite, or NaN where a row is missing. Found an infinite one.")
         likelihood.check(shown)
     except ValueError as error:
@@ -172,7 +177,7 @@ def _hide(values: Tensor, there: Tensor, likelihood: Likelihood) -> Tensor:
     """The values with something harmless where nothing is there: NaN and infinity would spread through gradients."""
     if there.all():
         return values
-    harmless = torch.nan if isinstance(likelihood, Table) else 1  # a number, a count and a code of every likelihood
+    harmless = torch.nan if likelihood.has_holes else 1  # a number, a count and a code of every likelihood
     filling = torch.full((), harmless, dtype=values.dtype, device=values.device)
     return torch.where(there.view(-1, *[1] * (values.ndim - 1)), values, filling)
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..likelihoods import Likelihood, Normal, Table
+from ..likelihoods import Likelihood, Normal
 from ..networks import default_decoder, default_encoder
 
 
@@ -63,8 +63,8 @@ class Modality:
         return BuiltModality(encoder, decoder, likelihood, shape)
 
     def _shape(self, name: str, likelihood: Likelihood, n_latent: int) -> tuple[int, ...]:
-        if isinstance(likelihood, Table):
-            return likelihood.shape
+        if likelihood.known_shape is not None:
+            return likelihood.known_shape
         if isinstance(self.shape, Sequence) and not isinstance(self.shape, str):
             return tuple(self.shape)
         if self.shape is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ...common import check_format, read_tensors, write_tensors
-from ..likelihoods import Table
 
 if TYPE_CHECKING:
     from ._multimodal_vae import MultimodalVAE
@@ -48,7 +45,8 @@ def load_weights(model: MultimodalVAE, path: Path) -> None:
 
 
 def _about(model: MultimodalVAE) -> dict[str, Any]:
-    tables = {name: _fingerprint(x) for name, x in model.likelihoods.items() if isinstance(x, Table)}
+    prints = {name: likelihood.fingerprint() for name, likelihood in model.likelihoods.items()}
+    tables = {name: text for name, text in prints.items() if text}
     about = {
         "class": type(model).__name__,
         "format": FORMAT,
@@ -58,9 +56,3 @@ def _about(model: MultimodalVAE) -> dict[str, Any]:
         "likelihoods": {name: str(likelihood) for name, likelihood in model.likelihoods.items()},
     }
     return about | ({"tables": tables} if tables else {})
-
-
-def _fingerprint(table: Table) -> str:
-    """Of the columns and units of a table, which are not among the weights."""
-    about = [table.schema.to_toml(), table.preprocessing.to_dict()]
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()

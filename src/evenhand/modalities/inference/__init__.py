@@ -1,11 +1,10 @@
 """What a trained mixture knows: latent samples given some modalities, and densities."""
 
-from ._given import Subset, all_subsets, batches_given, checked_subsets, evaluating, some_rows
+from ._given import Subset, batches_given, checked_subsets, evaluating, some_rows
 from ._posterior import decode_in_parts, mixture_log_likelihood, posterior_samples, stratified_samples
 
 __all__ = [
     "Subset",
-    "all_subsets",
     "batches_given",
     "checked_subsets",
     "decode_in_parts",

@@ -66,6 +66,10 @@ class Categorical(Likelihood):
         """The probabilities of the categories, ``[..., B, *shape, n]``."""
         return torch.softmax(full_precision(parameters), -1)
 
+    def like_mean(self, x: Tensor) -> Tensor:
+        """A one for every code, as probabilities."""
+        return self.inputs(x)
+
     def guess(self, parameters: Tensor) -> Tensor:
         """The most probable codes."""
         return parameters.argmax(-1)

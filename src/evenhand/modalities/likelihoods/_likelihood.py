@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +36,29 @@ class Likelihood(nn.Module, ABC):
         >>> Cauchy().log_prob(torch.zeros(5, 2, 3), torch.zeros(2, 3)).shape  # 5 samples of 2 rows
         torch.Size([5, 2])
     """
+
+    has_holes: ClassVar[bool] = False
+    """Whether single elements of an item may be missing, as NaN, while the item itself is there."""
+
+    mean_is_an_item: ClassVar[bool] = True
+    """Whether a classifier of items can look at what `mean` gives."""
+
+    @property
+    def known_shape(self) -> Shape | None:
+        """The shape of an item, if the likelihood itself knows it."""
+        return None
+
+    def read(self, data: Any) -> Any:
+        """What a user passes as items, as a tensor, an array or a list of items."""
+        return data
+
+    def as_data(self, values: Tensor) -> Any:
+        """Guesses or draws ``[..., N, *shape]`` as a user gets them."""
+        return values.contiguous()
+
+    def fingerprint(self) -> str:
+        """Of what is learnt from data and is neither among the weights nor in the likelihood's name; else empty."""
+        return ""
 
     def prepare(self, x: Tensor) -> Tensor:
         """Stored values as the numbers that `log_prob` compares with, ``[B, *shape]``.
@@ -75,6 +99,10 @@ class Likelihood(nn.Module, ABC):
     @abstractmethod
     def mean(self, parameters: Tensor) -> Tensor:
         """The expected item, as numbers for a classifier."""
+
+    def like_mean(self, x: Tensor) -> Tensor:
+        """Prepared values in the form of `mean`, as a classifier is shown real items."""
+        return x
 
     def guess(self, parameters: Tensor) -> Tensor:
         """The best single guess, in the form of the data."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -44,6 +46,8 @@ class Table(Likelihood):
         ['age', 'sex']
     """
 
+    has_holes = True
+    mean_is_an_item = False  # it has probabilities in place of categories
     low: Tensor  # [numbers], in the likelihood's inner order
     high: Tensor
 
@@ -80,6 +84,16 @@ class Table(Likelihood):
         """The shape of a row: one number for every column."""
         return (len(self.schema),)
 
+    @property
+    def known_shape(self) -> Shape:
+        """The shape of a row."""
+        return self.shape
+
+    def fingerprint(self) -> str:
+        """Of the columns and units, which are not among the weights."""
+        about = [self.schema.to_toml(), self.preprocessing.to_dict()]
+        return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
     def read(self, frame: Any, *, unseen: Literal["error", "missing"] = "error") -> Tensor:
         """The rows of a frame, ``[N, D]``; NaN where a cell is missing.
 
@@ -94,6 +108,10 @@ class Table(Likelihood):
     def frame(self, values: Tensor) -> Any:
         """A frame of the kind, columns and types of the first one, from guesses or draws ``[N, D]``."""
         return build(self.schema, self.preprocessing.decode(values), self._template, self._forms)
+
+    def as_data(self, values: Tensor) -> Any:
+        """A frame, or a list of them for several versions of the rows ``[n, N, D]``."""
+        return self.frame(values) if values.ndim == 2 else [self.frame(version) for version in values]
 
     def prepare(self, x: Tensor) -> Tensor:
         """The rows as they are."""

@@ -1,6 +1,6 @@
 """Mixture-based VAEs and their experts."""
 
-from ._experts import Experts, ExpertsName, expert_subsets, product_of_experts
+from ._experts import Experts, ExpertsName, expert_subsets
 from ._mixture import MixtureTerms, MixtureVAE, log_densities
 
 __all__ = [
@@ -10,5 +10,4 @@ __all__ = [
     "MixtureVAE",
     "expert_subsets",
     "log_densities",
-    "product_of_experts",
 ]

@@ -3,13 +3,11 @@
 from ._accelerator import Precision, amsgrad, make_fabric, products_in
 from ._impartial_mixture import ImpartialMixture
 from ._loop import Loop
-from ._options import GOALS, GRADIENTS, LOCAL_STEPS, Goal, Gradient, LocalStep, Options
+from ._options import GOALS, Goal, Gradient, LocalStep, Options
 from ._step import Step
 
 __all__ = [
     "GOALS",
-    "GRADIENTS",
-    "LOCAL_STEPS",
     "Goal",
     "Gradient",
     "ImpartialMixture",

@@ -3,4 +3,8 @@
 from ._report import HARDLY, Report
 from ._tabular_vae import TabularVAE
 
-__all__ = ["HARDLY", "Report", "TabularVAE"]
+__all__ = [
+    "HARDLY",
+    "Report",
+    "TabularVAE",
+]

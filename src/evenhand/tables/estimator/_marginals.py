@@ -19,8 +19,8 @@ def quantiles(values: Array, observed: NDArray[np.bool_]) -> Array:
 def match(values: Array, model: Array, data: Array, rng: np.random.Generator) -> Array:
     """Numbers at the same place in the distribution of the data as they have in that of the model.
 
-    A density that is unimodal given z cannot draw a column's spikes, such as a working week of exactly 40 hours. Ranks,
-    and with them the relations among columns, are the model's.
+    A density that is unimodal given z cannot draw a column's spikes, such as a working week of exactly 40 hours.
+    Ranks, and with them the relations among columns, are the model's.
 
     Args:
         values: Draws of some columns, ``[n, D]``.

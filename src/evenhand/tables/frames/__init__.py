@@ -1,16 +1,15 @@
 """Frames and files to arrays and back, and masks of missing cells."""
 
-from ._files import TableFile, file_format, read_file, write_file
+from ._files import file_format, read_file, write_file
 from ._form import Form
 from ._frame import build, fill, forms_of
-from ._missing import at_random, completely_at_random, depending_on_values, hide
+from ._missing import at_random, completely_at_random, depending_on_values
 from ._raw import RawTable
 from ._read import read
 
 __all__ = [
     "Form",
     "RawTable",
-    "TableFile",
     "at_random",
     "build",
     "completely_at_random",
@@ -18,7 +17,6 @@ __all__ = [
     "file_format",
     "fill",
     "forms_of",
-    "hide",
     "read",
     "read_file",
     "write_file",

@@ -6,4 +6,11 @@ from ._kinds import Kind
 from ._schema import Column, Schema
 from ._toml import toml_value
 
-__all__ = ["Category", "Column", "Kind", "Schema", "check_whole", "toml_value"]
+__all__ = [
+    "Category",
+    "Column",
+    "Kind",
+    "Schema",
+    "check_whole",
+    "toml_value",
+]

@@ -21,7 +21,7 @@ from evenhand.modalities.objectives import (
 )
 from evenhand.modalities.objectives._tightness import balanced_temperature, tempered_bound
 
-from ._linear import draw, holes, log_evidence, network
+from .._linear import draw, holes, log_evidence, network
 
 A, K, B = 3, 4, 5
 PRESENT = torch.tensor([[1, 1, 0, 1, 0], [1, 0, 1, 0, 0], [1, 1, 1, 0, 1]]).bool()

@@ -21,7 +21,7 @@ from evenhand.modalities.objectives import (
     with_unrelated,
 )
 
-from ._linear import CHOICES, NOISE, SIZES, core, draw, gradients, holes, log_evidence, network, vector
+from .._linear import CHOICES, NOISE, SIZES, core, draw, gradients, holes, log_evidence, network, vector
 
 A, K, B, D = 3, 4, 5, 2
 PRESENT = torch.tensor([[1, 1, 0, 1, 0], [1, 0, 1, 0, 0], [1, 1, 1, 0, 1]]).bool()

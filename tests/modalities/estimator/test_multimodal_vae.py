@@ -12,7 +12,7 @@ from evenhand import Modality, Monitor, MultimodalVAE
 from evenhand.impartial import IMTLG, MGDA, CAGrad, GradNorm, Sum
 from evenhand.modalities.likelihoods import Bernoulli, Categorical, Laplace, LogNormal, Normal, Poisson, Table
 
-from ._tiny import CLASSES, SHAPES, L, assert_same, decoder, differ, encoder, parts, rows, tiny, weights
+from .._tiny import CLASSES, SHAPES, L, assert_same, decoder, differ, encoder, parts, rows, tiny, weights
 
 EXPERTS = ["product", "mixture", "mixture-of-products", [["image"], ["image", "label"]]]
 CASES = [

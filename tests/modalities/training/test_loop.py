@@ -22,9 +22,9 @@ from evenhand.modalities.rows import Modalities
 from evenhand.modalities.training import ImpartialMixture, Loop
 from evenhand.modalities.training._means import Means
 
-from ._tiny import assert_same, decoder, differ, encoder, rows, tiny, weights
+from .._tiny import assert_same, decoder, differ, encoder, rows, tiny, weights
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FIT = {"epochs": 3, "batch_size": 5, "log_every": 1, "learning_rate": 1e-2}
 STEPS = 5  # in an epoch: four batches of 5 and one of 4
 
@@ -185,11 +185,9 @@ def test_a_damaged_checkpoint_is_named(tmp_path):
             ValueError, match=r"checkpoint.pt should be a checkpoint of a training. It cannot be read"
         ):
             tiny().fit(rows(), **FIT, folder=tmp_path)
-    for other in ({"format": 99}, [1, 2]):
+    for other, words in (({"format": 99}, "format 99, of evenhand"), ([1, 2], "something else")):
         torch.save(other, path)
-        with pytest.raises(
-            ValueError, match="checkpoint.pt should be a checkpoint of format 1. Found something else"
-        ):
+        with pytest.raises(ValueError, match=f"checkpoint.pt should be a checkpoint of format 1. Found {words}"):
             tiny().fit(rows(), **FIT, folder=tmp_path)
 
 
@@ -268,7 +266,7 @@ sys.path.insert(0, {root!r})
 import torch
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
-from tests.modalities.test_training import *
+from tests.modalities.training.test_loop import *
 """
 
 

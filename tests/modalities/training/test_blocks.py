@@ -9,7 +9,7 @@ from torch import nn
 from evenhand.impartial import IMTLG, MGDA, Block, CAGrad, GradNorm, PCGrad, Scaling, Sum, UPGrad
 from evenhand.modalities.objectives import mixture_bound, mixture_log_q, mixture_log_weights
 
-from ._linear import CHOICES, SIZES, core, draw, gradients, holes, network, vector
+from .._linear import CHOICES, SIZES, core, draw, gradients, holes, network, vector
 
 GOALS = ["LI", "EEI", "DEI"]
 OBJECTIVES = ["elbo", "iwae", "siwae", "mmjsd", "contrastive"]

@@ -7,10 +7,10 @@ import torch
 from torch import distributions as td
 
 from evenhand.modalities.inference import posterior_samples
-from evenhand.modalities.models import Experts, expert_subsets, product_of_experts
-from evenhand.modalities.models._experts import members_observed
+from evenhand.modalities.models import Experts, expert_subsets
+from evenhand.modalities.models._experts import members_observed, product_of_experts
 
-from ._linear import CHOICES, draw, network
+from .._linear import CHOICES, draw, network
 
 GRID = torch.linspace(-9, 9, 6001, dtype=torch.float64)
 

@@ -20,7 +20,7 @@ from evenhand.modalities.likelihoods import (
 )
 from evenhand.modalities.rows import Modalities
 
-from ._tiny import L, assert_same, decoder, encoder, parts, rows, tiny, weights
+from .._tiny import L, assert_same, decoder, encoder, parts, rows, tiny, weights
 
 N = 6
 LIKELIHOODS = {
