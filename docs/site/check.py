@@ -27,6 +27,7 @@ LOOKED_AT = [
     "reference/evenhand.impartial.html", "paper/table1/index.html",
 ]  # fmt: skip
 WIDTHS = (390, 1200)
+PATIENCE = 120_000  # milliseconds; a busy machine is no fault of a page
 
 
 class _Resources(HTMLParser):
@@ -97,8 +98,8 @@ def _opened(browser, root: str, name: str, width: int) -> Iterator[str]:  # noqa
     page.on("request", lambda request: request.url.startswith(own) or complaints.append(f"fetches {request.url}"))
     page.on("pageerror", lambda error: complaints.append(f"fails with {error}"))
     page.on("console", lambda message: message.type == "error" and complaints.append(f"says {message.text}"))
-    page.goto(f"{root}/{name}")
-    page.wait_for_load_state("networkidle")
+    page.goto(f"{root}/{name}", timeout=PATIENCE)
+    page.wait_for_timeout(500)  # for what scripts fetch later
     if page.locator(".formula:not(:has(.katex))").count():
         complaints.append("has formulas that were not drawn")
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
@@ -109,11 +110,11 @@ def _opened(browser, root: str, name: str, width: int) -> Iterator[str]:  # noqa
 
 def _searched(browser, root: str) -> Iterator[str]:  # noqa: ANN001
     page = browser.new_page(viewport={"width": 1300, "height": 900})
-    page.goto(f"{root}/index.html")
+    page.goto(f"{root}/index.html", timeout=PATIENCE)
     page.locator(".md-search__input").click()
     page.keyboard.type("norm restoration", delay=20)
     try:
-        page.wait_for_selector(".md-search-result__link", timeout=10_000)
+        page.wait_for_selector(".md-search-result__link", timeout=PATIENCE)
     except Exception:
         yield f"{root}: the search finds nothing"
     page.close()

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .. import datasets
-from ..tables.families import FAMILIES, Family
+from ..tables.families import FAMILIES, Family, Sizes
 from ..tables.frames import RawTable, read, read_file
 from ..tables.inference import column_errors
 from ..tables.schema import Schema
@@ -117,11 +117,8 @@ class Splits:
         """Untrained replicas, each with the units of its split."""
         family, splits = self.preparation.family, [self.seeds.index(s) for s in replica_seeds]
         n_latent = max(1, int(self._model.latent_share * len(self.schema) + 0.5))
-        sizes = {
-            "n_latent": n_latent if family.latent_follows_columns else None,
-            "n_hidden": self._model.n_hidden,
-        }
-        network = self.preparation.network(self.rows.n_inputs, replica_seeds, splits, **sizes).to(self.device)
+        sizes = Sizes(n_latent if family.latent_follows_columns else None, self._model.n_hidden)
+        network = self.preparation.network(self.rows.n_inputs, replica_seeds, splits, sizes).to(self.device)
         if self._model.from_marginals:
             parts = [self.rows.split(self.rows.record[index]) for index in self.index(0, self.seeds)]
             starts = [network.likelihood.marginal(targets, mask) for _, targets, mask in parts]

@@ -7,7 +7,7 @@ import torch
 
 from evenhand.common import log_normal
 from evenhand.impartial import IMTLG, PCGrad, Sum
-from evenhand.tables.families import FAMILIES, Family, Latent, StackedLinear
+from evenhand.tables.families import FAMILIES, Family, Latent, Sizes, StackedLinear
 from evenhand.tables.inference import (
     encode,
     expectations,
@@ -38,8 +38,8 @@ class Linear(Family):
         self.steps_seen = []
 
     @classmethod
-    def build(cls, n_inputs, likelihood, seeds, *, n_latent=None, n_hidden=None, n_layers=None):
-        return cls(n_inputs, likelihood, seeds=seeds, n_latent=n_latent or 2)
+    def build(cls, n_inputs, likelihood, seeds, sizes):
+        return cls(n_inputs, likelihood, seeds=seeds, n_latent=sizes.n_latent or 2)
 
     def architecture(self):
         return {"n_inputs": self.mean.weight.shape[-1], "n_latent": self.n_latent}
@@ -129,7 +129,7 @@ def test_the_same_network_is_built_from_its_architecture(name):
     raw, family = table(), FAMILIES[name]
     preparation = Preparation.fit(family, raw, SCHEMA, [range(40)], [0])
     rows = preparation.rows(preparation.encode(raw))
-    first = preparation.network(rows.n_inputs, [7], n_latent=3, n_hidden=5, n_layers=2)
+    first = preparation.network(rows.n_inputs, [7], sizes=Sizes(3, 5, 2))
     second = family(likelihood=preparation.likelihood(), seeds=[7], **first.architecture())
     assert first.state_dict().keys() == second.state_dict().keys()
     assert all(torch.equal(x, second.state_dict()[key]) for key, x in first.state_dict().items())

@@ -1,8 +1,4 @@
-"""Digits in three modalities, small enough for any machine: a stand-in for MNIST-SVHN-Text.
-
-Source: https://archive.ics.uci.edu/dataset/80/optical+recognition+of+handwritten+digits, the 1797 images that
-scikit-learn brings along; nothing is fetched. Licence: CC BY 4.0.
-"""
+"""Digits in three modalities, with small networks: a stand-in for MNIST-SVHN-Text."""
 
 from .._multimodal_dataset import MultimodalDataset
 from ._modalities import N_LATENT, digits_in_three_modalities

@@ -1,4 +1,8 @@
-"""The rows of digits in three modalities: images of scikit-learn, coloured views of others, and words."""
+"""Digits in three modalities, small enough for any machine: a stand-in for MNIST-SVHN-Text.
+
+Source: https://archive.ics.uci.edu/dataset/80/optical+recognition+of+handwritten+digits, the 1797 images that
+scikit-learn brings along; nothing is fetched. Licence: CC BY 4.0.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...common import find_device
-from ..families import FAMILIES, Family
+from ..families import FAMILIES, Family, Sizes
 from ..frames import RawTable, forms_of
 from ..inference import encode, head_gradients, rates_and_bounds, trivial_guess
 from ..schema import Schema
@@ -141,8 +141,8 @@ class Fitting:
 
     def _network(self, seeds: list[int]) -> Family:
         """Untrained candidates whose heads start from the marginal distributions; the paper's start from zero."""
-        sizes = {name: getattr(self._options, name) for name in ("n_latent", "n_hidden", "n_layers")}
-        network = self._preparation.network(self._rows.n_inputs, seeds, **sizes)
+        sizes = Sizes(self._options.n_latent, self._options.n_hidden, self._options.n_layers)
+        network = self._preparation.network(self._rows.n_inputs, seeds, sizes=sizes)
         train = torch.tensor(self._train, device=self._device)
         _, targets, mask = self._rows.split(self._rows.record[train])
         network.start_from(network.likelihood.to(self._device).marginal(targets, mask))

@@ -274,8 +274,6 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     def _fill(self, X: Any, values: Array, missing: NDArray[np.bool_]) -> Any:
         return fill(X, self.schema_, values, missing, self._fitted.forms)
 
-    # ---------------------------------------------------------------- new rows
-
     def sample(
         self,
         n: int = 1,

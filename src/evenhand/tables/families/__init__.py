@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from ._family import Family, Heads, Statistics
+from ._family import Family, Heads, Sizes, Statistics
 from ._hivae import HIVAE
 from ._latent import Latent
 from ._layers import GAINS, Stacked, StackedBatchNorm, StackedLinear
@@ -19,6 +19,7 @@ __all__ = [
     "FamilyName",
     "Heads",
     "Latent",
+    "Sizes",
     "Stacked",
     "StackedBatchNorm",
     "StackedLinear",

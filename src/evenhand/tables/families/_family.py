@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -18,6 +19,21 @@ Heads = Callable[..., Tensor]
 
 Statistics = tuple[Tensor, Tensor]
 """Mean and deviation of the numbers of a batch, ``[R, 1, gaussians]`` each."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large networks should be; None where the family decides. A family ignores what it does not have.
+
+    Attributes:
+        n_latent: Size of z.
+        n_hidden: Units of a hidden layer.
+        n_layers: Hidden layers.
+    """
+
+    n_latent: int | None = None
+    n_hidden: int | None = None
+    n_layers: int | None = None
 
 
 class Family(nn.Module, ABC):
@@ -59,17 +75,8 @@ class Family(nn.Module, ABC):
 
     @classmethod
     @abstractmethod
-    def build(
-        cls,
-        n_inputs: int,
-        likelihood: TableLikelihood,
-        seeds: Sequence[int],
-        *,
-        n_latent: int | None = None,
-        n_hidden: int | None = None,
-        n_layers: int | None = None,
-    ) -> Family:
-        """Untrained replicas of a size; the family's own where a size is None. Sizes that it lacks are ignored."""
+    def build(cls, n_inputs: int, likelihood: TableLikelihood, seeds: Sequence[int], sizes: Sizes) -> Family:
+        """Untrained replicas of these sizes."""
 
     @abstractmethod
     def architecture(self) -> dict[str, Any]:

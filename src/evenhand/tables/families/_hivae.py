@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ...common import log_normal
 from ..kinds import TableLikelihood
-from ._family import Family, Heads, Statistics
+from ._family import Family, Heads, Sizes, Statistics
 from ._latent import Latent
 from ._layers import StackedLinear
 
@@ -94,18 +94,9 @@ class HIVAE(Family):
         self.scale_owners = [inner for inner, column in columns for _ in range(column.n_scales)]
 
     @classmethod
-    def build(
-        cls,
-        n_inputs: int,
-        likelihood: TableLikelihood,
-        seeds: Sequence[int],
-        *,
-        n_latent: int | None = None,
-        n_hidden: int | None = None,
-        n_layers: int | None = None,
-    ) -> HIVAE:
+    def build(cls, n_inputs: int, likelihood: TableLikelihood, seeds: Sequence[int], sizes: Sizes) -> HIVAE:
         """10 latent variables unless told otherwise; there are no hidden layers."""
-        return cls(n_inputs, likelihood, seeds=seeds, n_latent=n_latent or 10)
+        return cls(n_inputs, likelihood, seeds=seeds, n_latent=sizes.n_latent or 10)
 
     def architecture(self) -> dict[str, Any]:
         """Sizes."""

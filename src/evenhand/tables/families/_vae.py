@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from ...common import log_normal
 from ..kinds import TableLikelihood
-from ._family import Family, Heads, Statistics
+from ._family import Family, Heads, Sizes, Statistics
 from ._latent import Latent
 from ._layers import GAINS, StackedBatchNorm, StackedLinear
 
@@ -62,20 +62,15 @@ class VAE(Family):
         )
 
     @classmethod
-    def build(
-        cls,
-        n_inputs: int,
-        likelihood: TableLikelihood,
-        seeds: Sequence[int],
-        *,
-        n_latent: int | None = None,
-        n_hidden: int | None = None,
-        n_layers: int | None = None,
-    ) -> VAE:
+    def build(cls, n_inputs: int, likelihood: TableLikelihood, seeds: Sequence[int], sizes: Sizes) -> VAE:
         """As many latent variables as columns, and the paper's 3 layers of 50 units, unless told otherwise."""
-        latent = n_latent or max(2, likelihood.n)
         return cls(
-            n_inputs, likelihood, seeds=seeds, n_latent=latent, n_hidden=n_hidden or 50, n_layers=n_layers or 3
+            n_inputs,
+            likelihood,
+            seeds=seeds,
+            n_latent=sizes.n_latent or max(2, likelihood.n),
+            n_hidden=sizes.n_hidden or 50,
+            n_layers=sizes.n_layers or 3,
         )
 
     def architecture(self) -> dict[str, Any]:

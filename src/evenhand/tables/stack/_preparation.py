@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..families import Family
+from ..families import Family, Sizes
 from ..frames import RawTable
 from ..kinds import Batch, Encoding, Parameters, PositiveRule, Preprocessing, TableLikelihood
 from ..schema import Schema
@@ -101,18 +101,10 @@ class Preparation:
         return self.likelihood().base(batch.values, self.preprocessings[split])
 
     def network(
-        self,
-        n_inputs: int,
-        seeds: Sequence[int],
-        splits: Sequence[int] = (0,),
-        *,
-        n_latent: int | None = None,
-        n_hidden: int | None = None,
-        n_layers: int | None = None,
+        self, n_inputs: int, seeds: Sequence[int], splits: Sequence[int] = (0,), sizes: Sizes | None = None
     ) -> Family:
         """Untrained replicas, one for every seed; on one split, or each on its own."""
-        sizes = {"n_latent": n_latent, "n_hidden": n_hidden, "n_layers": n_layers}
-        return self.family.build(n_inputs, self.likelihood(splits), seeds, **sizes)
+        return self.family.build(n_inputs, self.likelihood(splits), seeds, sizes or Sizes())
 
 
 def limits_of(table: RawTable) -> NDArray[np.float64]:

@@ -1,0 +1,84 @@
+"""What is kept of every step: the names of columns, their numbers, and what went wrong first."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from evenhand.impartial import Sum
+from evenhand.modalities.training import GOALS, Options, Step
+from evenhand.modalities.training._late_weights import LateWeights
+from evenhand.modalities.training._step import READINGS, Reading, columns_of, first_cause, means_and_counts
+
+from .._linear import core, draw, network
+
+NAMES = {"modality": ["a", "b"], "expert": ["a", "b", "a+b"]}
+
+
+def test_columns_and_numbers_stand_in_the_same_order():
+    columns = columns_of(NAMES)
+    assert columns[:4] == ["bound", "log_likelihood/a", "log_likelihood/b", "rate/a"]
+    numbers = {field: torch.tensor(float(i)) for i, field in enumerate(Step._fields)}
+    numbers |= {"log_likelihood": torch.tensor([10.0, 11.0]), "rate": torch.tensor([20.0, 21.0, 22.0])}
+    numbers |= {"n_likelihood": torch.tensor([3.0, 4.0]), "n_rate": torch.tensor([5.0, 6.0, 7.0])}
+    means, counts = means_and_counts(Step(**numbers), torch.tensor(30.0), n_rows=9)
+    mean, count = (dict(zip(columns, x.tolist(), strict=True)) for x in (means, counts))
+    assert (mean["log_likelihood/b"], count["log_likelihood/b"]) == (11, 4)
+    assert (mean["rate/a+b"], count["rate/a+b"]) == (22, 7)
+    assert (mean["gradient"], count["gradient"], count["bound"]) == (30, 9, 9)
+
+
+def test_a_reading_may_have_two_axes():
+    columns = Reading("log_likelihood_of", ("expert", "modality")).columns(NAMES)
+    assert columns[:3] == ["log_likelihood_of/a/a", "log_likelihood_of/a/b", "log_likelihood_of/b/a"]
+    assert len(columns) == 6
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (["bound", "log_likelihood/a", "rate/b", "loss"], ("the posterior of 'b'", "b")),
+        (["bound", "log_likelihood/a", "log_q"], ("the log-likelihood of 'a'", "a")),
+        (["bound", "log_q", "loss"], ("the density of the experts", "")),
+        (["bound", "loss", "gradient"], ("the objective", "")),
+        (["gradient"], ("the gradient of a finite objective", "")),
+    ],
+)
+def test_causes_come_before_their_consequences(columns, expected):
+    assert first_cause(columns) == expected
+
+
+def test_every_reading_is_of_a_step():
+    for reading in READINGS:
+        assert reading.name in (*Step._fields, "gradient")
+        assert reading.count in (*Step._fields, "")
+
+
+def test_late_weights_act_in_the_backward_pass_only():
+    z = torch.ones(2, 3, 4, 5, requires_grad=True)
+    late = LateWeights(z.detach())
+    views = [late.apply(z), late.apply(z)]
+    assert torch.equal(views[0], z)
+    weights = torch.rand(2, 3, 4)
+    late.settle(weights)
+    sum(view.sum() for view in views).backward()
+    torch.testing.assert_close(z.grad, (2 * weights).unsqueeze(-1).expand_as(z))
+
+
+def test_the_same_model_with_other_methods_is_a_copy():
+    model = core(network("mixture"), objective="siwae", gradient="plain", kl_weight=0.5)
+    other = model.with_methods({goal: Sum() for goal in GOALS})
+    assert (other.options, other.dimensions) == (model.options, model.dimensions)
+    assert list(other.blocks) == list(GOALS)
+    assert not model.blocks
+    noise, values = model.noise(4), draw(4)
+    torch.testing.assert_close(other(values, noise=noise).loss, model(values, noise=noise).loss)
+    other(values, noise=noise).loss.backward()
+    assert all(p.grad is None for p in model.network.parameters())
+
+
+def test_options_are_checked_again_when_some_are_replaced():
+    with pytest.raises(
+        ValueError, match="objective should be one of 'elbo', 'iwae', 'siwae', 'mmjsd', 'contrastive'"
+    ):
+        replace(Options(), objective="elbow")
