@@ -41,7 +41,7 @@ TABLE = TableExperiment(
 MULTIMODAL = MultimodalExperiment(
     MultimodalData("digits_in_three", 80),
     MultimodalModel("mopoe", 2, "backward", 0.5),
-    MultimodalObjective("iwae", 4),
+    MultimodalObjective("siwae", 4, 0.3),
     Impartiality(("LI", "DEI"), "gradnorm", 0.5),
     MultimodalTraining(3, 16, 5, "bf16"),
     MultimodalEvaluation(40),

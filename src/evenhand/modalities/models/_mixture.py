@@ -154,7 +154,6 @@ class MixtureVAE(nn.Module):
         *,
         split: Split | None = None,
         split_densities: Split | None = None,
-        weigh: Callable[[Tensor], Tensor] | None = None,
         decoders: Sequence[Decoders] | None = None,
         fixed_density: bool = True,
         micro_batch: int | None = None,
@@ -167,7 +166,6 @@ class MixtureVAE(nn.Module):
             observed: Which modalities the rows have, ``[B, D]``; None if all have all.
             split: Hands the samples to the decoders; here gradients of the likelihoods meet.
             split_densities: Hands the samples to the densities of the experts; here gradients of the experts meet.
-            weigh: Applied to every view of the samples; identity forward.
             decoders: Every decoder as it is called for each expert; here gradients of a decoder's parameters meet.
             fixed_density: Whether the parameters of the densities get no gradients ("sticking the landing").
             micro_batch: Decode about this many rows at a time and once more in the backward pass, which needs less
@@ -176,15 +174,11 @@ class MixtureVAE(nn.Module):
         prepared = self.prepare(values)
         experts = self.experts(prepared, observed)
         z = experts.samples(noise)  # [A, K, B, L]
-        weigh = weigh or _same
         views = self.views_of_samples(z, experts, observed, split)
-        log_likelihood = self.likelihoods_at(
-            prepared, [weigh(view) for view in views], observed, decoders=decoders, micro_batch=micro_batch
-        )
+        log_likelihood = self.likelihoods_at(prepared, views, observed, decoders=decoders, micro_batch=micro_batch)
         views = self.views_of_densities(z, experts, split_densities)
         densities = experts.detach() if fixed_density else experts
-        log_q = log_densities(densities, [weigh(view) for view in views])
-        return MixtureTerms(log_likelihood, log_q, log_normal(weigh(z), 0.0), experts)
+        return MixtureTerms(log_likelihood, log_densities(densities, views), log_normal(z, 0.0), experts)
 
     def views_of_samples(self, z: Tensor, experts: Experts, observed: Tensor | None, split: Split | None) -> Views:
         """A view of the samples for every decoder."""
@@ -270,10 +264,6 @@ def _heads_of_rows(observed: Tensor | None, present: Tensor | None) -> Tensor | 
 
 def _copies(z: Tensor, n: int, observed: Tensor | None = None) -> list[Tensor]:
     return [z] * n
-
-
-def _same(z: Tensor) -> Tensor:
-    return z
 
 
 def _channels_last(x: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,10 +24,17 @@ from ..objectives import (
     with_unrelated,
 )
 from ._blocks import make_blocks
-from ._late_weights import LateWeights
 from ._options import Goal, Options
 from ._selection import select
 from ._step import Step
+
+
+class Scored(NamedTuple):
+    """The objective of every row ``[B]``, what it is a function of, and the experts' shares in it ``[A, B]``."""
+
+    bound: Tensor
+    terms: MixtureTerms
+    shares: Tensor | None = None
 
 
 class ImpartialMixture(nn.Module):
@@ -86,8 +93,9 @@ class ImpartialMixture(nn.Module):
         return self.options.kl_weight
 
     def noise(self, n_rows: int, generator: torch.Generator | None = None) -> Tensor:
-        """Standard normal numbers for a batch, ``[A, K, B, L]``."""
-        shape = (self.network.n_experts, self.options.n_samples, n_rows, self.network.n_latent)
+        """Standard normal numbers for a batch, ``[A, K, B, L]``; one more column if samples are to be chosen."""
+        n_latent = self.network.n_latent + (self.options.n_backward is not None)
+        shape = (self.network.n_experts, self.options.n_samples, n_rows, n_latent)
         like = self.betas
         return torch.randn(shape, generator=generator, device=like.device, dtype=like.dtype)
 
@@ -112,14 +120,12 @@ class ImpartialMixture(nn.Module):
         n_rows = len(next(iter(values.values())))
         noise = self.noise(n_rows) if noise is None else noise
         weight = self.kl_weight if kl_weight is None else kl_weight
-        if options.two_passes and torch.is_grad_enabled():
-            return self._in_two_passes(values, observed, noise, weight, progress)
         if options.objective == "contrastive":
             ordered = {name: values[name] for name in self.names}
             values, observed, noise = with_unrelated(ordered, observed, noise, options.n_negatives)
-        late = LateWeights(noise) if options.weighs_encoders else None
-        terms = self._terms(values, observed, noise, late)
-        bound, shares = self._bound(terms, weight, late, progress)
+        scored = self._in_two_passes if options.two_passes and torch.is_grad_enabled() else self._in_one_pass
+        latent_noise, luck = noise.split([self.network.n_latent, noise.shape[-1] - self.network.n_latent], -1)
+        bound, terms, shares = scored(values, observed, latent_noise, weight, progress, luck)
         value = bound[:n_rows]
         if options.objective == "contrastive":
             unrelated = bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
@@ -133,17 +139,24 @@ class ImpartialMixture(nn.Module):
     def settings(self) -> dict[str, str]:
         """What must be the same for a training to be resumed."""
         network = self.network
-        about = self.options.settings()
-        about |= {name: str(likelihood) for name, likelihood in zip(self.names, network.likelihoods, strict=True)}
+        about = {name: str(likelihood) for name, likelihood in zip(self.names, network.likelihoods, strict=True)}
         about |= {"n_latent": str(network.n_latent), "prior_expert": str(network.prior_expert)}
-        return about | {"experts": ", ".join(self.expert_names), "impartial": str(self.blocks)}
+        about |= {"experts": ", ".join(self.expert_names), **self.options.settings()}
+        return about | {"impartial": str(self.blocks)}
 
-    # what the objectives are functions of
+    # the objective of every row
 
-    def _terms(
-        self, values: Mapping[str, Tensor], observed: Tensor | None, noise: Tensor, late: LateWeights | None
-    ) -> MixtureTerms:
-        """The log-probabilities, with gradients that meet in the blocks."""
+    def _in_one_pass(
+        self,
+        values: Mapping[str, Tensor],
+        observed: Tensor | None,
+        noise: Tensor,
+        weight: float | Tensor,
+        progress: Tensor | float,
+        luck: Tensor,
+    ) -> Scored:
+        """All samples are decoded once, with gradients that meet in the blocks."""
+        options = self.options
         terms: MixtureTerms = self.network(
             values,
             noise,
@@ -151,24 +164,14 @@ class ImpartialMixture(nn.Module):
             split=self._splitter("LI"),
             split_densities=self._splitter("EEI"),
             decoders=self._decoders(),
-            weigh=None if late is None else late.apply,
-            fixed_density=self.options.gradient != "plain",
-            micro_batch=self.options.micro_batch if torch.is_grad_enabled() else None,
+            fixed_density=options.gradient != "plain",
+            micro_batch=options.micro_batch if torch.is_grad_enabled() else None,
         )
-        return terms
-
-    def _bound(
-        self, terms: MixtureTerms, weight: float | Tensor, late: LateWeights | None, progress: Tensor | float
-    ) -> tuple[Tensor, Tensor]:
-        """The objective for every row, from log-likelihoods after the local step; and the experts' shares in it."""
         log_likelihood, present = self._locally(terms.log_likelihood), terms.experts.present
-        if self.options.objective == "mmjsd":
-            bound = mmjsd(log_likelihood, self._divergences(terms), present, weight)
-            return bound, terms.experts.shares()
-        weighing = self.options.rule.weigh(self._log_weights(terms, log_likelihood, weight), present, progress)
-        if late is not None:
-            late.settle(self._for_encoders(weighing, weight))
-        return weighing.bound, weighing.decoders.sum(1)
+        if options.objective == "mmjsd":
+            return Scored(mmjsd(log_likelihood, self._divergences(terms), present, weight), terms)
+        weighing = options.rule.weigh(self._log_weights(terms, log_likelihood, weight), present, progress)
+        return Scored(weighing.bound, terms, weighing.decoders.sum(1))
 
     def _log_weights(self, terms: MixtureTerms, log_likelihood: Tensor, weight: float | Tensor) -> Tensor:
         log_q = self.options.rule.log_q(mixture_log_q(terms.log_q, terms.experts.present), terms.log_prior)
@@ -189,11 +192,12 @@ class ImpartialMixture(nn.Module):
         noise: Tensor,
         weight: float | Tensor,
         progress: Tensor | float,
-    ) -> Step:
-        """The same step, with gradients of few samples: all are decoded first, to know what they count.
+        luck: Tensor,
+    ) -> Scored:
+        """The same, but all samples are decoded without gradients first, to know what they count.
 
         The gradient of every bound is that of a sum over samples with constant weights. So samples without weight
-        need no gradients, and where encoders have weights of their own, these are known beforehand.
+        need no gradients; and where encoders have weights of their own, these are known beforehand.
         """
         options, network = self.options, self.network
         prepared = network.prepare(values)
@@ -203,10 +207,9 @@ class ImpartialMixture(nn.Module):
             terms = self._without_gradients(prepared, experts, z, observed)
             log_weights = self._log_weights(terms, self._locally(terms.log_likelihood), weight)
             weighing = options.rule.weigh(log_weights, experts.present, progress)
-            assert options.n_backward is not None
-            uniform = torch.special.ndtr(noise[:, 0, :, 0])  # what the noise has of its own
-            chosen = select(weighing.decoders, options.n_backward, uniform)
-        factor = self._for_encoders(weighing, weight).unsqueeze(-1)
+            uniform = torch.special.ndtr(luck[:, 0, :, 0]) if luck.shape[-1] else torch.zeros_like(noise[:, 0, :, 0])
+            chosen = select(weighing.decoders, options.n_backward or options.n_samples, uniform)
+            factor = self._for_encoders(weighing, weight).unsqueeze(-1)
 
         def weigh(view: Tensor) -> Tensor:  # every view, so that what meets in a block is weighed already
             return scale_gradient(view, factor) if options.weighs_encoders else view
@@ -222,13 +225,12 @@ class ImpartialMixture(nn.Module):
         densities = experts.detach() if options.gradient != "plain" else experts
         views = network.views_of_densities(z, experts, self._splitter("EEI"))
         log_q = log_densities(densities, [weigh(view) for view in views])
-        terms_of_densities = MixtureTerms(terms.log_likelihood, log_q, log_normal(weigh(z), 0.0), experts)
-        rest = self._log_weights(terms_of_densities, torch.zeros_like(terms.log_likelihood), weight)
-        parts = (weighing.decoders * rest).sum((0, 1))
-        parts = parts + (chosen.weights * self._locally(log_likelihood).sum(-1)).sum((0, 1))
+        of_densities = MixtureTerms(terms.log_likelihood, log_q, log_normal(weigh(z), 0.0), experts)
+        rest = self._log_weights(of_densities, torch.zeros_like(terms.log_likelihood), weight)
+        sums = (weighing.decoders * rest).sum((0, 1))
+        sums = sums + (chosen.weights * self._locally(log_likelihood).sum(-1)).sum((0, 1))
         # the value of the bound, with the gradient of the sum
-        value = weighing.bound + parts - parts.detach()
-        return self._step(-value.mean(), terms, observed, len(value), weighing.decoders.sum(1))
+        return Scored(weighing.bound + sums - sums.detach(), terms, weighing.decoders.sum(1))
 
     def _without_gradients(
         self, prepared: Mapping[str, Tensor], experts: Experts, z: Tensor, observed: Tensor | None
@@ -276,7 +278,7 @@ class ImpartialMixture(nn.Module):
             )
             there = present.unsqueeze(-1).expand_as(log_p)
             there = there if observed is None else there * observed[:n_rows]
-            shares = shares[:, :n_rows]
+            shares = (experts.shares() if shares is None else shares)[:, :n_rows]
             return Step(
                 loss=loss,
                 bound=-loss.detach(),

@@ -89,7 +89,7 @@ class Options:
     @property
     def two_passes(self) -> bool:
         """Whether samples are decoded once without gradients, to know what they count, and then again."""
-        return self.n_backward is not None
+        return self.n_backward is not None or self.weighs_encoders
 
     def settings(self) -> dict[str, str]:
         """What must be the same for a training to be resumed."""
