@@ -268,7 +268,9 @@ class ImpartialMixture(nn.Module):
         pairs = [*zip(experts.mean, experts.scale, strict=True), standard]
         return torch.stack([gaussian_kl(*q, *view.chunk(2, -1)) for q, view in zip(pairs, views, strict=True)])
 
-    def _step(self, loss: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int, shares: Tensor) -> Step:
+    def _step(
+        self, loss: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int, shares: Tensor | None
+    ) -> Step:
         """The loss, and what a history shows of the rows without the changed ones."""
         with torch.no_grad():
             experts, log_p = terms.experts, terms.log_likelihood[:, :, :n_rows].mean(1)  # [A, B, D]
