@@ -319,6 +319,8 @@ def neighbours(config):
                 changed = {field.name: other}
                 if named and isinstance(config, TableExperiment):
                     changed |= {"path": "", "schema": ""}
+                if (section.name, field.name) == ("objective", "floor"):
+                    changed = {"name": "siwae", "floor": 0.3}  # which no other bound has
                 try:
                     new = dataclasses.replace(part, **changed)
                 except ValueError:
@@ -401,3 +403,14 @@ def test_where_a_file_lies_does_not_matter(tmp_path):
     assert hash_of(configs[0]) == hash_of(configs[1])
     (tmp_path / "b" / "d.csv").write_text("x,y\n1,3\n")
     assert hash_of(configs[0]) != hash_of(resolve(TableExperiment(Data(path=str(tmp_path / "b" / "d.csv")))))
+
+
+def test_a_setting_that_is_newer_leaves_older_runs_as_they_are():
+    plain = MultimodalExperiment(objective=MultimodalObjective("siwae", 30))
+    assert hash_of(plain) == hash_of(MultimodalExperiment(objective=MultimodalObjective("siwae", 30, 0.0)))
+    assert hash_of(plain) != hash_of(MultimodalExperiment(objective=MultimodalObjective("siwae", 30, 0.6)))
+    before = to_dict(plain)
+    del before["objective"]["floor"]
+    assert from_dict(before) == plain
+    with pytest.raises(ValueError, match="objective.floor should be 0 with objective.name='iwae'"):
+        MultimodalObjective("iwae", 30, 0.6)

@@ -17,7 +17,8 @@ from ..datasets.judges import Classifiers, Labelled
 from ..impartial import CATALOGUE, Method
 from ..modalities.estimator import MultimodalVAE
 from ..modalities.models import ExpertsName
-from ._config import ExpertsLabel, Impartiality, MultimodalExperiment, to_dict
+from ..modalities.objectives import Balanced, Tight, Tightness
+from ._config import ExpertsLabel, Impartiality, MultimodalExperiment, MultimodalObjective, to_dict
 from ._folder import Folder
 from .figures import sample_grid
 from .judges import evaluate
@@ -137,12 +138,19 @@ def build_model(config: MultimodalExperiment) -> MultimodalVAE:
         n_latent=dataset.n_latent,
         experts=EXPERTS[config.model.experts],
         objective=config.objective.name,
+        tightness=_tightness(config.objective),
         n_samples=config.objective.n_samples,
         impartial=dict.fromkeys(config.impartial.goals, _method(config.impartial)),
         local_step=config.model.local_step,
         kl_weight=config.model.kl_weight,
         seed=seed,
     )
+
+
+def _tightness(objective: MultimodalObjective) -> Tightness | None:
+    if objective.name != "siwae":
+        return None
+    return Balanced(objective.floor) if objective.floor else Tight()
 
 
 def _method(impartial: Impartiality) -> Method:

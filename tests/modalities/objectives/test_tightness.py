@@ -5,26 +5,37 @@ import math
 import pytest
 import torch
 
-from evenhand.modalities.objectives import mixture_bound, mixture_log_q, mixture_log_weights
-from evenhand.modalities.objectives._tightness import (
+from evenhand.modalities.objectives import (
     Balanced,
     Defensive,
+    Loose,
     LooseToTight,
     PartlyTight,
     Tempered,
     Tight,
-    balanced_temperature,
     effective_experts,
     expert_shares,
-    tempered_bound,
+    mixture_bound,
+    mixture_log_q,
+    mixture_log_weights,
 )
+from evenhand.modalities.objectives._tightness import balanced_temperature, tempered_bound
 
 from .._linear import draw, holes, log_evidence, network
 
 A, K, B = 3, 4, 5
 PRESENT = torch.tensor([[1, 1, 0, 1, 0], [1, 0, 1, 0, 0], [1, 1, 1, 0, 1]]).bool()
-RULES = [Tight(), Tempered(0.3), Balanced(0.6), PartlyTight(), LooseToTight(100), Defensive(0.1)]
-IDS = [type(rule).__name__ for rule in RULES]
+RULES = [
+    Loose(),
+    Loose(weighted=False),
+    Tight(),
+    Tempered(0.3),
+    Balanced(0.6),
+    PartlyTight(),
+    LooseToTight(100),
+    Defensive(0.1),
+]
+IDS = [repr(rule) for rule in RULES]
 
 
 def log_weights(scale=2.0, seed=0):
@@ -195,6 +206,34 @@ def test_a_dead_expert_gets_gradients_again():
     assert shares["Balanced"] > 0.02
     assert shares["PartlyTight"] == pytest.approx(1 / 3)
     assert shares["LooseToTight"] == pytest.approx(1 / 3)  # at the first step
+
+
+@pytest.mark.parametrize("rule", RULES, ids=IDS)
+@pytest.mark.parametrize("present", [None, PRESENT])
+def test_weights_are_the_slopes_of_the_bound(rule, present):
+    x = log_weights().requires_grad_()
+    found = rule.weigh(x, present, 30)
+    (slopes,) = torch.autograd.grad(found.bound.sum(), x)
+    torch.testing.assert_close(found.decoders, slopes)
+    for constant in (found.decoders, found.encoders, found.doubly):
+        assert constant is None or not constant.requires_grad
+    assert (found.encoders is not None) == rule.weighs_encoders
+
+
+def test_doubly_reparametrised_gradients_square_the_weights():
+    x = log_weights()
+    for rule, expected in [
+        (Tight(), lambda w, u: w.square()),
+        (Loose(), lambda w, u: u.square() / A),
+        (PartlyTight(), lambda w, u: u.square() / A),
+        (LooseToTight(100), lambda w, u: 0.7 * u.square() / A + 0.3 * w.square()),
+    ]:
+        found = rule.weigh(x, None, 30)
+        tight, within = x.flatten(0, 1).softmax(0).view_as(x), x.softmax(1)
+        torch.testing.assert_close(found.decoders * found.doubly, expected(tight, within))
+    tempered, t = Tempered(0.3).weigh(x, None), 0.3
+    torch.testing.assert_close(tempered.doubly, 0.7 + t * tempered.decoders)
+    assert (Loose(weighted=False).weigh(x).doubly == 1).all()
 
 
 @pytest.mark.parametrize("t", [0.2, 1.0])

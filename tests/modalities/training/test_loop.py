@@ -523,7 +523,9 @@ def test_validation_in_every_form():
 
 def test_rows_of_the_history():
     names = ["log_likelihood/image", "log_likelihood/label", "rate/image", "rate/label"]
-    expected = ["epoch", "step", "bound", *names, "log_q", "loss", "gradient", "kl_weight"]
+    health = ["share/image", "share/label", "effective_experts"]
+    health += [f"log_likelihood_from/{expert}/{name}" for expert in ("image", "label") for name in ("image", "label")]
+    expected = ["epoch", "step", "bound", *names, "log_q", "loss", *health, "gradient", "kl_weight"]
     every_step = tiny().fit(rows(), **FIT).history
     assert all(list(row) == expected for row in every_step)
     assert [row["epoch"] for row in every_step] == pytest.approx([(i + 1) / 5 for i in range(15)])
@@ -531,7 +533,7 @@ def test_rows_of_the_history():
     assert [(row["epoch"], row["step"]) for row in every_epoch] == [(1.0, 5), (2.0, 10), (3.0, 15)]
     every_other = tiny().fit(rows(), **(FIT | {"log_every": 2})).history
     assert [row["step"] for row in every_other] == [2, 4, 5, 7, 9, 10, 12, 14, 15]
-    for column in ("bound", "loss", *names):
+    for column in ("bound", "loss", *names, *health):
         numbers = [row[column] for row in every_step]
         by_rows = sum(n * x for n, x in zip((5, 5, 5, 5, 4), numbers, strict=False)) / 24
         assert every_epoch[0][column] == pytest.approx(by_rows, rel=1e-5)
@@ -744,9 +746,17 @@ def test_tensors_of_a_step_by_name():
     assert others == {"observed": mask, "noise": noise}
 
 
-def test_dreg_is_not_compiled():
-    with pytest.raises(ValueError, match="compile should be False with gradient='dreg'"):
-        tiny(gradient="dreg").fit(rows(), compile=True)
+@pytest.mark.filterwarnings("ignore")  # what torch says while it compiles is not ours
+def test_dreg_can_be_compiled(monkeypatch):
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
+    torch._dynamo.reset()
+    options = {"epochs": 1, "batch_size": 12, "log_every": 1}
+    compiled = tiny(gradient="dreg", impartial={"LI": MGDA()}).fit(rows(), **options, compile=True)
+    plain = tiny(gradient="dreg", impartial={"LI": MGDA()}).fit(rows(), **options)
+    for name, x in plain.state_dict().items():
+        torch.testing.assert_close(compiled.state_dict()[name], x)
+    stl = tiny(impartial={"LI": MGDA()}).fit(rows(), **options)
+    assert any(not torch.equal(x, plain.state_dict()[name]) for name, x in stl.state_dict().items())
 
 
 @pytest.mark.filterwarnings("ignore")  # what torch says while it compiles is not ours

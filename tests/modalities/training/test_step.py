@@ -7,7 +7,6 @@ import torch
 
 from evenhand.impartial import Sum
 from evenhand.modalities.training import GOALS, Options, Step
-from evenhand.modalities.training._late_weights import LateWeights
 from evenhand.modalities.training._step import READINGS, Reading, columns_of, first_cause, means_and_counts
 
 from .._linear import core, draw, network
@@ -21,10 +20,14 @@ def test_columns_and_numbers_stand_in_the_same_order():
     numbers = {field: torch.tensor(float(i)) for i, field in enumerate(Step._fields)}
     numbers |= {"log_likelihood": torch.tensor([10.0, 11.0]), "rate": torch.tensor([20.0, 21.0, 22.0])}
     numbers |= {"n_likelihood": torch.tensor([3.0, 4.0]), "n_rate": torch.tensor([5.0, 6.0, 7.0])}
+    numbers |= {"share": torch.tensor([0.1, 0.2, 0.7]), "log_likelihood_from": torch.arange(6.0).view(3, 2)}
+    numbers |= {"n_likelihood_from": torch.arange(10.0, 16.0).view(3, 2)}
     means, counts = means_and_counts(Step(**numbers), torch.tensor(30.0), n_rows=9)
     mean, count = (dict(zip(columns, x.tolist(), strict=True)) for x in (means, counts))
     assert (mean["log_likelihood/b"], count["log_likelihood/b"]) == (11, 4)
     assert (mean["rate/a+b"], count["rate/a+b"]) == (22, 7)
+    assert (mean["log_likelihood_from/a+b/a"], count["log_likelihood_from/a+b/a"]) == (4, 14)
+    assert (mean["share/b"], count["share/b"]) == (pytest.approx(0.2), 6)
     assert (mean["gradient"], count["gradient"], count["bound"]) == (30, 9, 9)
 
 
@@ -52,17 +55,6 @@ def test_every_reading_is_of_a_step():
     for reading in READINGS:
         assert reading.name in (*Step._fields, "gradient")
         assert reading.count in (*Step._fields, "")
-
-
-def test_late_weights_act_in_the_backward_pass_only():
-    z = torch.ones(2, 3, 4, 5, requires_grad=True)
-    late = LateWeights(z.detach())
-    views = [late.apply(z), late.apply(z)]
-    assert torch.equal(views[0], z)
-    weights = torch.rand(2, 3, 4)
-    late.settle(weights)
-    sum(view.sum() for view in views).backward()
-    torch.testing.assert_close(z.grad, (2 * weights).unsqueeze(-1).expand_as(z))
 
 
 def test_the_same_model_with_other_methods_is_a_copy():

@@ -7,7 +7,9 @@ ones went into moving channels back and forth.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,18 +21,26 @@ from ...modalities.networks import with_channels_last
 EPSILON = 1e-6
 """What is added to posterior scales."""
 
+ScaleName = Literal["softmax", "softplus"]
+"""How scales of posteriors become positive: with a softmax, as published, those of a row sum to their number, and one
+that is large drives others to zero; with a softplus each has its own."""
+
 
 class MNISTEncoder(nn.Module):
-    """Images ``[B, 1, 28, 28]`` to posteriors; the scales of a row sum to n_latent.
+    """Images ``[B, 1, 28, 28]`` to posteriors.
 
     Args:
         n_latent: Number of latent variables.
         n_hidden: Width of the hidden layers.
         n_layers: Number of hidden layers; the paper's text has 2, its code 1.
+        scale: How scales become positive.
     """
 
-    def __init__(self, n_latent: int = 20, n_hidden: int = 400, n_layers: int = 1) -> None:
+    def __init__(
+        self, n_latent: int = 20, n_hidden: int = 400, n_layers: int = 1, *, scale: ScaleName = "softmax"
+    ) -> None:
         super().__init__()
+        self._positive = _POSITIVE[scale]
         _check(n_latent=n_latent, n_hidden=n_hidden, n_layers=n_layers)
         self.hidden = nn.Sequential(nn.Flatten(), *_hidden_layers(784, n_hidden, n_layers))
         self.mean = nn.Linear(n_hidden, n_latent)
@@ -39,7 +49,7 @@ class MNISTEncoder(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and scale, ``[B, n_latent]`` each."""
         h = self.hidden(x)
-        return self.mean(h), _shared_scale(self.scale(h))
+        return self.mean(h), self._positive(self.scale(h))
 
 
 class MNISTDecoder(nn.Module):
@@ -65,14 +75,16 @@ class MNISTDecoder(nn.Module):
 
 
 class SVHNEncoder(nn.Module):
-    """Images ``[B, 3, 32, 32]`` to posteriors; the scales of a row sum to n_latent.
+    """Images ``[B, 3, 32, 32]`` to posteriors.
 
     Args:
         n_latent: Number of latent variables.
+        scale: How scales become positive.
     """
 
-    def __init__(self, n_latent: int = 20) -> None:
+    def __init__(self, n_latent: int = 20, *, scale: ScaleName = "softmax") -> None:
         super().__init__()
+        self._positive = _POSITIVE[scale]
         _check(n_latent=n_latent)
         self.hidden = nn.Sequential(
             *(nn.Conv2d(3, 32, 4, 2, 1), nn.ReLU()),
@@ -86,7 +98,7 @@ class SVHNEncoder(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and scale, ``[B, n_latent]`` each."""
         h = self.hidden(x.contiguous(memory_format=torch.channels_last))
-        return self.mean(h), _shared_scale(self.scale(h))
+        return self.mean(h), self._positive(self.scale(h))
 
 
 class SVHNDecoder(nn.Module):
@@ -239,6 +251,13 @@ def _hidden_layers(n_in: int, n_hidden: int, n_layers: int) -> list[nn.Module]:
 def _shared_scale(raw: Tensor) -> Tensor:
     """Positive scales that sum to their number in every row."""
     return raw.softmax(-1) * raw.shape[-1] + EPSILON
+
+
+def _own_scale(raw: Tensor) -> Tensor:
+    return functional.softplus(raw) + EPSILON
+
+
+_POSITIVE: dict[str, Callable[[Tensor], Tensor]] = {"softmax": _shared_scale, "softplus": _own_scale}
 
 
 def _check(**counts: int) -> None:

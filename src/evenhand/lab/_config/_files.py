@@ -25,6 +25,10 @@ EXPERIMENTS: Mapping[str, type[Experiment]] = MappingProxyType(
 )
 
 
+ADDED = (("objective", "floor", 0.0),)
+"""Settings that are newer than 0.1.0's first runs, with what these had."""
+
+
 def read_config(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
     """The experiment that a TOML file describes.
 
@@ -80,7 +84,11 @@ def hash_of(config: Experiment) -> str:
     """Eight letters that change with every setting."""
     plain = from_dict(to_dict(config))  # a 1 where a 1.0 belongs becomes one, as in a config that is read
     # where a file lies does not matter; its checksum does
-    canonical = json.dumps(to_dict(_with_data(plain, plain.data.without_folders())), sort_keys=True)
+    document = to_dict(_with_data(plain, plain.data.without_folders()))
+    for section, name, before in ADDED:  # a run from before there was this setting stays the same run
+        if document.get(section, {}).get(name) == before:
+            del document[section][name]
+    canonical = json.dumps(document, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
 
 

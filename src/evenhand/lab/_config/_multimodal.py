@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from ...common import check_integer, check_number
+from ...common import ArgumentError, check_integer, check_number
 from ...datasets import MULTIMODAL, multimodal, own_place
 from ...modalities.objectives import Bound
 from ...modalities.training import Goal, LocalStep
@@ -86,13 +86,23 @@ class MultimodalModel:
 
 @dataclass(frozen=True)
 class MultimodalObjective:
-    """What is maximised, a lower bound of the evidence; `n_samples` is K."""
+    """What is maximised, a lower bound of the evidence.
+
+    Attributes:
+        name: "elbo", "iwae" or "siwae".
+        n_samples: K.
+        floor: Under "siwae", the share of the experts that should count (`Balanced`); 0 for the bound of the paper.
+    """
 
     name: Bound = "siwae"
     n_samples: int = 30
+    floor: float = 0.0
 
     def __post_init__(self) -> None:
         check_integer("objective.n_samples", self.n_samples)
+        check_number("objective.floor", self.floor, 0, 1, below=True)
+        if self.floor and self.name != "siwae":
+            raise ArgumentError("objective.floor", f"be 0 with objective.name={self.name!r}", repr(self.floor))
 
 
 @dataclass(frozen=True)

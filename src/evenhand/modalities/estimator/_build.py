@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import torch
 
 from ...common import check_integer
 from ..models import ExpertsName, MixtureVAE, expert_subsets
+from ..objectives import Balanced, Objective, Tightness
 from ._modality import BuiltModality, Modality
 
 
@@ -43,3 +45,12 @@ def build_network(
         n_latent=n_latent,
         prior_expert=experts == "product" if prior_expert is None else prior_expert,
     )
+
+
+def chosen_tightness(
+    tightness: Tightness | Literal["auto"] | None, objective: Objective, n_experts: int
+) -> Tightness | None:
+    """What "auto" stands for: a bound under which experts live, where there are several and the bound is tight."""
+    if tightness != "auto":
+        return tightness
+    return Balanced() if objective == "siwae" and n_experts > 1 else None

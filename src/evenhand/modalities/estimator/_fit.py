@@ -51,7 +51,7 @@ def train(
     **settings: Any,
 ) -> Loop:
     """Train; `MultimodalVAE.fit` says what the arguments are. Settings are those of `Loop`."""
-    _check(core, place, settings)
+    _check(settings)
     rows, held_out = rows_for_fit(data, observed, validation, settings["seed"], read)
     with products_in(place.precision):
         fabric = place.fabric or make_fabric(place.device, place.precision, place.logger)
@@ -61,9 +61,7 @@ def train(
     return loop
 
 
-def _check(core: ImpartialMixture, place: Place, settings: Mapping[str, Any]) -> None:
-    if place.compile and core.options.gradient == "dreg":
-        raise ValueError("compile should be False with gradient='dreg', whose weights are known only at the end.")
+def _check(settings: Mapping[str, Any]) -> None:
     for name in ("epochs", "batch_size"):
         check_integer(name, settings[name])
     for name in ("checkpoint_every", "log_every"):

@@ -38,6 +38,11 @@ class Experts:
         """Samples of every expert from standard normal numbers ``[A, K, B, L]``."""
         return torch.addcmul(self.mean.unsqueeze(1), self.scale.unsqueeze(1), noise)
 
+    def shares(self) -> Tensor:
+        """The same share for every expert that a row has, ``[A, B]``."""
+        there = torch.ones_like(self.mean[..., 0]) if self.present is None else self.present.to(self.mean.dtype)
+        return there / there.sum(0)
+
     def detach(self) -> Experts:
         """The same experts as constants."""
         return Experts(self.mean.detach(), self.scale.detach(), self.present)

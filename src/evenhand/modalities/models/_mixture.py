@@ -20,6 +20,9 @@ Split = Callable[[Tensor, int, Tensor | None], Sequence[Tensor]]
 """Hands out n views of samples z ``[A, K, B, L]``: one for every decoder, or for every density. It is told which of
 the n a row has, ``[A, 1, B, n]``, or None for all. A `Block`, or plain copies."""
 
+Views = Sequence[Tensor]
+"""Samples z ``[A, K, B, L]`` as each decoder or density gets them."""
+
 Decoders = Sequence[Callable[[Tensor], Tensor]]
 """One decoder, as it is called for the samples of each of the A experts."""
 
@@ -151,7 +154,6 @@ class MixtureVAE(nn.Module):
         *,
         split: Split | None = None,
         split_densities: Split | None = None,
-        weigh: Callable[[Tensor], Tensor] | None = None,
         decoders: Sequence[Decoders] | None = None,
         fixed_density: bool = True,
         micro_batch: int | None = None,
@@ -164,7 +166,6 @@ class MixtureVAE(nn.Module):
             observed: Which modalities the rows have, ``[B, D]``; None if all have all.
             split: Hands the samples to the decoders; here gradients of the likelihoods meet.
             split_densities: Hands the samples to the densities of the experts; here gradients of the experts meet.
-            weigh: Applied to every view of the samples; identity forward.
             decoders: Every decoder as it is called for each expert; here gradients of a decoder's parameters meet.
             fixed_density: Whether the parameters of the densities get no gradients ("sticking the landing").
             micro_batch: Decode about this many rows at a time and once more in the backward pass, which needs less
@@ -173,20 +174,39 @@ class MixtureVAE(nn.Module):
         prepared = self.prepare(values)
         experts = self.experts(prepared, observed)
         z = experts.samples(noise)  # [A, K, B, L]
-        weigh = weigh or _same
-        views = (split or _copies)(z, len(self.names), _heads_of_rows(observed, experts.present))
+        views = self.views_of_samples(z, experts, observed, split)
+        log_likelihood = self.likelihoods_at(prepared, views, observed, decoders=decoders, micro_batch=micro_batch)
+        views = self.views_of_densities(z, experts, split_densities)
+        densities = experts.detach() if fixed_density else experts
+        return MixtureTerms(log_likelihood, log_densities(densities, views), log_normal(z, 0.0), experts)
+
+    def views_of_samples(self, z: Tensor, experts: Experts, observed: Tensor | None, split: Split | None) -> Views:
+        """A view of the samples for every decoder."""
+        return (split or _copies)(z, len(self.names), _heads_of_rows(observed, experts.present))
+
+    def views_of_densities(self, z: Tensor, experts: Experts, split: Split | None) -> Views:
+        """A view of the samples for the density of every expert."""
+        there = None if experts.present is None else experts.present.mT
+        return (split or _copies)(z, self.n_experts, _heads_of_rows(there, experts.present))
+
+    def likelihoods_at(
+        self,
+        prepared: Mapping[str, Tensor],
+        views: Views,
+        observed: Tensor | None = None,
+        *,
+        decoders: Sequence[Decoders] | None = None,
+        micro_batch: int | None = None,
+    ) -> Tensor:
+        """log p(x_d | z_A) ``[A, K, B, D]`` of prepared rows, with a view of the samples for each decoder."""
         # a GPU likes one large call; on a CPU the numbers of one expert at a time stay in its cache
-        n_calls = len(z) if z.device.type == "cpu" else 1
+        n_calls = len(views[0]) if views[0].device.type == "cpu" else 1
         columns = []
         for d, (name, view) in enumerate(zip(self.names, views, strict=True)):
             calls = decoders[d] if decoders else [self.decoders[d]] * n_calls
-            log_p = _log_likelihood(self.likelihood(name), calls, weigh(view), prepared[name], micro_batch)
+            log_p = _log_likelihood(self.likelihood(name), calls, view, prepared[name], micro_batch)
             columns.append(log_p if observed is None else torch.where(observed[:, d], log_p, 0.0))
-        there = None if experts.present is None else experts.present.mT
-        views = (split_densities or _copies)(z, self.n_experts, _heads_of_rows(there, experts.present))
-        densities = experts.detach() if fixed_density else experts
-        log_q = log_densities(densities, [weigh(view) for view in views])
-        return MixtureTerms(torch.stack(columns, -1), log_q, log_normal(weigh(z), 0.0), experts)
+        return torch.stack(columns, -1)
 
     def decode(self, z: Tensor, name: str) -> Tensor:
         """The parameters of a modality's likelihood ``[..., *parameters]`` for samples ``[..., L]``."""
@@ -244,10 +264,6 @@ def _heads_of_rows(observed: Tensor | None, present: Tensor | None) -> Tensor | 
 
 def _copies(z: Tensor, n: int, observed: Tensor | None = None) -> list[Tensor]:
     return [z] * n
-
-
-def _same(z: Tensor) -> Tensor:
-    return z
 
 
 def _channels_last(x: Tensor) -> Tensor:

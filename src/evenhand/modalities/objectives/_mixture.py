@@ -7,8 +7,9 @@ import math
 import torch
 from torch import Tensor
 
-from ...common import check_choice
+from ...common import ArgumentError, check_choice
 from ._names import BOUNDS, Bound
+from ._tightness import Loose, Tight, Tightness
 
 
 def mixture_log_q(log_q: Tensor, present: Tensor | None = None) -> Tensor:
@@ -63,16 +64,17 @@ def mixture_bound(name: Bound, log_weights: Tensor, present: Tensor | None = Non
         log_weights: ``[A, K, B]``.
         present: Which experts a row has, ``[A, B]``; None for all.
     """
+    return rule_of(name).weigh(log_weights, present).bound
+
+
+def rule_of(name: Bound, tightness: Tightness | None = None) -> Tightness:
+    """How samples are weighed under a bound; the tight one can be made less so."""
     check_choice("objective", name, BOUNDS)
-    n_samples = log_weights.shape[1]
     if name == "siwae":
-        number = math.log(len(log_weights)) if present is None else present.sum(0).log()
-        there = log_weights if present is None else torch.where(present[:, None], log_weights, -torch.inf)
-        return there.flatten(0, 1).logsumexp(0) - math.log(n_samples) - number
-    per_expert = log_weights.mean(1) if name == "elbo" else log_weights.logsumexp(1) - math.log(n_samples)
-    if present is None:
-        return per_expert.mean(0)
-    return torch.where(present, per_expert, 0.0).sum(0) / present.sum(0)
+        return Tight() if tightness is None else tightness
+    if tightness is not None:
+        raise ArgumentError("tightness", f"be None with objective={name!r}, which is loose already", repr(tightness))
+    return Loose(weighted=name == "iwae")
 
 
 def mixture_shares(name: Bound, log_weights: Tensor, present: Tensor | None = None) -> Tensor:
@@ -83,10 +85,4 @@ def mixture_shares(name: Bound, log_weights: Tensor, present: Tensor | None = No
 
     Tucker et al., "Doubly Reparameterized Gradient Estimators for Monte Carlo Objectives", ICLR 2019.
     """
-    log_weights = log_weights.detach()
-    if name == "elbo":
-        return torch.ones_like(log_weights)
-    if name == "iwae":
-        return log_weights.softmax(1)
-    there = log_weights if present is None else torch.where(present[:, None], log_weights, -torch.inf)
-    return there.flatten(0, 1).softmax(0).view_as(log_weights)
+    return rule_of(name).weigh(log_weights.detach(), present).doubly

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,23 +22,32 @@ LEAST_SHARE = 1e-3  # of the loose weights that decoders keep, so that encoders 
 
 
 class Weighing(NamedTuple):
-    """A bound, and how much the samples count on the way to the encoders.
+    """A bound, and how much the samples count.
 
     Attributes:
-        bound: For every row, ``[B]``; its gradient in the log-weights is what decoders get.
-        encoders: What gradients at the samples are multiplied by on their way to the encoders, ``[A, K, B]``; None
+        bound: For every row, ``[B]``, with its gradient.
+        decoders: How much samples count on the way to the decoders, ``[A, K, B]``: the slopes of the bound in the
+            log-weights, as constants.
+        encoders: What gradients at the samples are multiplied by on the way to the encoders, ``[A, K, B]``; None
             for 1.
+        doubly: What they are multiplied by where they are doubly reparametrised (DReG): there a squared weight
+            takes the place of a weight.
     """
 
     bound: Tensor
-    encoders: Tensor | None = None
+    decoders: Tensor
+    encoders: Tensor | None
+    doubly: Tensor
 
 
 class Tightness(ABC):
-    """What the samples of different experts count against each other."""
+    """What samples count against each other: within their expert, and experts among themselves."""
+
+    weighs_encoders: ClassVar[bool] = False
+    """Whether encoders get other weights than decoders."""
 
     @abstractmethod
-    def weigh(self, log_weights: Tensor, present: Tensor | None, progress: Tensor | float) -> Weighing:
+    def weigh(self, log_weights: Tensor, present: Tensor | None = None, progress: Tensor | float = 0.0) -> Weighing:
         """A lower bound of log p(x) from stratified samples.
 
         Args:
@@ -53,12 +62,21 @@ class Tightness(ABC):
 
 
 @dataclass(frozen=True)
-class Tight(Tightness):
-    """The stratified bound itself (SIWAE, equation 8 of the paper): the winner takes it all."""
+class Loose(Tightness):
+    """The loose bounds, equation 7 of the paper: every expert has the same weight.
 
-    def weigh(self, log_weights: Tensor, present: Tensor | None, progress: Tensor | float) -> Weighing:
-        """The tight bound."""
-        return Weighing(tempered_bound(log_weights, 1.0, present))
+    Args:
+        weighted: Whether the samples of an expert are weighed among themselves (IWAE), or all count alike (ELBO).
+    """
+
+    weighted: bool = True
+
+    def weigh(self, log_weights: Tensor, present: Tensor | None = None, progress: Tensor | float = 0.0) -> Weighing:
+        """IWAE, or the ELBO."""
+        within = _within(log_weights) if self.weighted else torch.full_like(log_weights, 1 / log_weights.shape[1])
+        bound = _loose(log_weights, present) if self.weighted else _elbo(log_weights, present)
+        doubly = within if self.weighted else torch.ones_like(within)
+        return Weighing(bound, _of_experts(within, present), None, doubly)
 
 
 @dataclass(frozen=True)
@@ -77,9 +95,18 @@ class Tempered(Tightness):
     def __post_init__(self) -> None:
         check_number("temperature", self.temperature, 0, 1, above=True)
 
-    def weigh(self, log_weights: Tensor, present: Tensor | None, progress: Tensor | float) -> Weighing:
+    def weigh(self, log_weights: Tensor, present: Tensor | None = None, progress: Tensor | float = 0.0) -> Weighing:
         """The tempered bound."""
-        return Weighing(tempered_bound(log_weights, self.temperature, present))
+        return _tempered(log_weights, self.temperature, present)
+
+
+@dataclass(frozen=True)
+class Tight(Tightness):
+    """The stratified bound itself (SIWAE, equation 8 of the paper): the winner takes it all."""
+
+    def weigh(self, log_weights: Tensor, present: Tensor | None = None, progress: Tensor | float = 0.0) -> Weighing:
+        """The tight bound."""
+        return _tempered(log_weights, 1.0, present)
 
 
 @dataclass(frozen=True)
@@ -98,10 +125,9 @@ class Balanced(Tightness):
     def __post_init__(self) -> None:
         check_number("floor", self.floor, 0, 1, above=True, below=True)
 
-    def weigh(self, log_weights: Tensor, present: Tensor | None, progress: Tensor | float) -> Weighing:
+    def weigh(self, log_weights: Tensor, present: Tensor | None = None, progress: Tensor | float = 0.0) -> Weighing:
         """The tempered bound, with a temperature for every row."""
-        temperature = balanced_temperature(log_weights.detach(), self.floor, present)
-        return Weighing(tempered_bound(log_weights, temperature, present))
+        return _tempered(log_weights, balanced_temperature(log_weights.detach(), self.floor, present), present)
 
 
 @dataclass(frozen=True)
@@ -112,14 +138,18 @@ class PartlyTight(Tightness):
     Decoders keep a thousandth of the loose weights, because gradients of the encoders pass through them.
     """
 
-    def weigh(self, log_weights: Tensor, present: Tensor | None, progress: Tensor | float) -> Weighing:
+    weighs_encoders = True
+
+    def weigh(self, log_weights: Tensor, present: Tensor | None = None, progress: Tensor | float = 0.0) -> Weighing:
         """Nearly the tight bound, and how much more an encoder gets than the tight weights would give it."""
-        tight, loose = tempered_bound(log_weights, 1.0, present), _loose(log_weights, present)
+        tight, within = _tempered(log_weights, 1.0, present), _within(log_weights)
+        bound = (1 - LEAST_SHARE) * tight.bound + LEAST_SHARE * _loose(log_weights, present)
+        loose = _of_experts(within, present)
         shares = expert_shares(log_weights.detach(), 1.0, present)  # [A, B]
-        n = _n_experts(shares, present)
-        ratio = 1 / ((1 - LEAST_SHARE) * n * shares + LEAST_SHARE)
-        bound = (1 - LEAST_SHARE) * tight + LEAST_SHARE * loose
-        return Weighing(bound, ratio.unsqueeze(1).expand_as(log_weights))
+        ratio = 1 / ((1 - LEAST_SHARE) * _n_experts(shares, present) * shares + LEAST_SHARE)
+        encoders = ratio.unsqueeze(1).expand_as(log_weights)
+        decoders = (1 - LEAST_SHARE) * tight.decoders + LEAST_SHARE * loose
+        return Weighing(bound, decoders, encoders, encoders * within)
 
 
 @dataclass(frozen=True)
@@ -137,12 +167,15 @@ class LooseToTight(Tightness):
     def __post_init__(self) -> None:
         check_integer("steps", self.steps)
 
-    def weigh(self, log_weights: Tensor, present: Tensor | None, progress: Tensor | float) -> Weighing:
+    def weigh(self, log_weights: Tensor, present: Tensor | None = None, progress: Tensor | float = 0.0) -> Weighing:
         """The bound between."""
         done = torch.as_tensor(progress, dtype=log_weights.dtype, device=log_weights.device)
         share = (done / self.steps).clamp(max=1.0)
-        tight = tempered_bound(log_weights, 1.0, present)
-        return Weighing((1 - share) * _loose(log_weights, present) + share * tight)
+        loose, tight = Loose().weigh(log_weights, present), _tempered(log_weights, 1.0, present)
+        decoders = (1 - share) * loose.decoders + share * tight.decoders
+        squares = (1 - share) * loose.decoders * loose.doubly + share * tight.decoders * tight.doubly
+        doubly = squares / decoders.clamp(min=torch.finfo(decoders.dtype).tiny)
+        return Weighing((1 - share) * loose.bound + share * tight.bound, decoders, None, doubly)
 
 
 @dataclass(frozen=True)
@@ -161,9 +194,10 @@ class Defensive(Tightness):
     def __post_init__(self) -> None:
         check_number("share", self.share, 0, 1, above=True, below=True)
 
-    def weigh(self, log_weights: Tensor, present: Tensor | None, progress: Tensor | float) -> Weighing:
+    def weigh(self, log_weights: Tensor, present: Tensor | None = None, progress: Tensor | float = 0.0) -> Weighing:
         """The tight bound of weights with the heavier density, made a bound again."""
-        return Weighing(tempered_bound(log_weights, 1.0, present) + math.log1p(-self.share))
+        tight = _tempered(log_weights, 1.0, present)
+        return tight._replace(bound=tight.bound + math.log1p(-self.share))
 
     def log_q(self, log_q: Tensor, log_prior: Tensor) -> Tensor:
         """With the prior mixed in."""
@@ -210,11 +244,37 @@ def balanced_temperature(log_weights: Tensor, floor: float, present: Tensor | No
     return torch.where(enough, 1.0, low.exp())
 
 
+def _tempered(log_weights: Tensor, temperature: Tensor | float, present: Tensor | None) -> Weighing:
+    constant = log_weights.detach()
+    shares = (_there(constant, present) * temperature).flatten(0, 1).softmax(0).view_as(constant)
+    # of (1/t) log sum w^t: Daudel et al., section 3.3
+    doubly = 1 - temperature + temperature * shares
+    return Weighing(tempered_bound(log_weights, temperature, present), shares, None, doubly)
+
+
+def _within(log_weights: Tensor) -> Tensor:
+    """How much a sample counts among those of its expert, ``[A, K, B]``."""
+    return log_weights.detach().softmax(1)
+
+
+def _of_experts(within: Tensor, present: Tensor | None) -> Tensor:
+    """The same for all experts that are there."""
+    shared = within / _n_experts(within[:, 0], present)
+    return shared if present is None else torch.where(present[:, None], shared, 0.0)
+
+
+def _elbo(log_weights: Tensor, present: Tensor | None) -> Tensor:
+    return _mean_of_experts(log_weights.mean(1), present)
+
+
 def _loose(log_weights: Tensor, present: Tensor | None) -> Tensor:
-    per_expert = log_weights.logsumexp(1) - math.log(log_weights.shape[1])
+    return _mean_of_experts(log_weights.logsumexp(1) - math.log(log_weights.shape[1]), present)
+
+
+def _mean_of_experts(values: Tensor, present: Tensor | None) -> Tensor:
     if present is None:
-        return per_expert.mean(0)
-    return torch.where(present, per_expert, 0.0).sum(0) / present.sum(0)
+        return values.mean(0)
+    return torch.where(present, values, 0.0).sum(0) / present.sum(0)
 
 
 def _there(log_weights: Tensor, present: Tensor | None) -> Tensor:

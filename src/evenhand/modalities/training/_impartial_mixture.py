@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from ...common import log_normal
 from ...impartial import Method, scale_gradient
-from ..models import MixtureTerms, MixtureVAE
+from ..models import Experts, MixtureTerms, MixtureVAE, log_densities
 from ..objectives import (
-    Bound,
+    Weighing,
     comparable,
     contrastive,
     dynamic_prior,
+    effective_experts,
     gaussian_kl,
-    mixture_bound,
     mixture_log_q,
-    mixture_log_weights,
-    mixture_shares,
     mmjsd,
     with_unrelated,
 )
 from ._blocks import make_blocks
-from ._late_weights import LateWeights
 from ._options import Goal, Options
+from ._selection import select
 from ._step import Step
+
+
+class Scored(NamedTuple):
+    """The objective of every row ``[B]``, what it is a function of, and the experts' shares in it ``[A, B]``."""
+
+    bound: Tensor
+    terms: MixtureTerms
+    shares: Tensor | None = None
 
 
 class ImpartialMixture(nn.Module):
@@ -86,8 +93,9 @@ class ImpartialMixture(nn.Module):
         return self.options.kl_weight
 
     def noise(self, n_rows: int, generator: torch.Generator | None = None) -> Tensor:
-        """Standard normal numbers for a batch, ``[A, K, B, L]``."""
-        shape = (self.network.n_experts, self.options.n_samples, n_rows, self.network.n_latent)
+        """Standard normal numbers for a batch, ``[A, K, B, L]``; one more column if samples are to be chosen."""
+        n_latent = self.network.n_latent + (self.options.n_backward is not None)
+        shape = (self.network.n_experts, self.options.n_samples, n_rows, n_latent)
         like = self.betas
         return torch.randn(shape, generator=generator, device=like.device, dtype=like.dtype)
 
@@ -97,6 +105,7 @@ class ImpartialMixture(nn.Module):
         observed: Tensor | None = None,
         noise: Tensor | None = None,
         kl_weight: Tensor | None = None,
+        progress: Tensor | float = 0.0,
     ) -> Step:
         """The loss of a batch and what it is made of.
 
@@ -105,21 +114,23 @@ class ImpartialMixture(nn.Module):
             observed: Which of them a row has, ``[B, D]``; None for all.
             noise: What `noise` gives; drawn if None.
             kl_weight: In place of the model's own.
+            progress: Number of training steps done.
         """
         options = self.options
         n_rows = len(next(iter(values.values())))
         noise = self.noise(n_rows) if noise is None else noise
+        weight = self.kl_weight if kl_weight is None else kl_weight
         if options.objective == "contrastive":
             ordered = {name: values[name] for name in self.names}
             values, observed, noise = with_unrelated(ordered, observed, noise, options.n_negatives)
-        late = LateWeights(noise) if options.gradient == "dreg" else None
-        terms = self._terms(values, observed, noise, late)
-        bound = self._bound(terms, self.kl_weight if kl_weight is None else kl_weight, late)
+        scored = self._in_two_passes if options.two_passes and torch.is_grad_enabled() else self._in_one_pass
+        latent_noise, luck = noise.split([self.network.n_latent, noise.shape[-1] - self.network.n_latent], -1)
+        bound, terms, shares = scored(values, observed, latent_noise, weight, progress, luck)
         value = bound[:n_rows]
         if options.objective == "contrastive":
             unrelated = bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
             value = contrastive(value, unrelated, options.contrast, comparable(observed, n_rows))
-        return self._step(-value.mean(), terms, observed, n_rows)
+        return self._step(-value.mean(), terms, observed, n_rows, shares)
 
     def score(self, log_likelihood: Tensor) -> float:
         """How well rows were reconstructed: the mean log-likelihoods ``[D]``, each divided by its dimension."""
@@ -128,50 +139,119 @@ class ImpartialMixture(nn.Module):
     def settings(self) -> dict[str, str]:
         """What must be the same for a training to be resumed."""
         network = self.network
-        about = self.options.settings()
-        about |= {name: str(likelihood) for name, likelihood in zip(self.names, network.likelihoods, strict=True)}
+        about = {name: str(likelihood) for name, likelihood in zip(self.names, network.likelihoods, strict=True)}
         about |= {"n_latent": str(network.n_latent), "prior_expert": str(network.prior_expert)}
-        return about | {"experts": ", ".join(self.expert_names), "impartial": str(self.blocks)}
+        about |= {"experts": ", ".join(self.expert_names), **self.options.settings()}
+        return about | {"impartial": str(self.blocks)}
 
-    # what the objectives are functions of
+    # the objective of every row
 
-    def _terms(
-        self, values: Mapping[str, Tensor], observed: Tensor | None, noise: Tensor, late: LateWeights | None
-    ) -> MixtureTerms:
-        """The log-probabilities, with gradients that meet in the blocks."""
+    def _in_one_pass(
+        self,
+        values: Mapping[str, Tensor],
+        observed: Tensor | None,
+        noise: Tensor,
+        weight: float | Tensor,
+        progress: Tensor | float,
+        luck: Tensor,
+    ) -> Scored:
+        """All samples are decoded once, with gradients that meet in the blocks."""
         options = self.options
-        decoders = None
-        if "DEI" in self.blocks:
-            shared: Any = self.blocks["DEI"]
-            decoders = [block(self.network.n_experts) for block in shared]
         terms: MixtureTerms = self.network(
             values,
             noise,
             observed,
-            split=_split(self.blocks["LI"]) if "LI" in self.blocks else None,
-            # the experts of "mmjsd" meet at its dynamic prior instead
-            split_densities=_split(self.blocks["EEI"])
-            if "EEI" in self.blocks and options.objective != "mmjsd"
-            else None,
-            decoders=decoders,
-            weigh=None if late is None else late.apply,
+            split=self._splitter("LI"),
+            split_densities=self._splitter("EEI"),
+            decoders=self._decoders(),
             fixed_density=options.gradient != "plain",
             micro_batch=options.micro_batch if torch.is_grad_enabled() else None,
         )
-        return terms
-
-    def _bound(self, terms: MixtureTerms, weight: float | Tensor, late: LateWeights | None) -> Tensor:
-        """The objective for every row, from log-likelihoods after the local step."""
         log_likelihood, present = self._locally(terms.log_likelihood), terms.experts.present
-        objective = self.options.objective
-        if objective == "mmjsd":
-            return mmjsd(log_likelihood, self._divergences(terms), present, weight)
-        name: Bound = "iwae" if objective == "contrastive" else objective
-        log_weights = mixture_log_weights(log_likelihood, terms.log_q, terms.log_prior, present, weight)
-        if late is not None:
-            # with weight 1 the shares; what a KL weight takes from log q it also takes from its score
-            late.settle(1 - weight + weight * mixture_shares(name, log_weights, present))
-        return mixture_bound(name, log_weights, present)
+        if options.objective == "mmjsd":
+            return Scored(mmjsd(log_likelihood, self._divergences(terms), present, weight), terms)
+        weighing = options.rule.weigh(self._log_weights(terms, log_likelihood, weight), present, progress)
+        return Scored(weighing.bound, terms, weighing.decoders.sum(1))
+
+    def _log_weights(self, terms: MixtureTerms, log_likelihood: Tensor, weight: float | Tensor) -> Tensor:
+        log_q = self.options.rule.log_q(mixture_log_q(terms.log_q, terms.experts.present), terms.log_prior)
+        return log_likelihood.sum(-1) + weight * (terms.log_prior - log_q)
+
+    def _for_encoders(self, weighing: Weighing, weight: float | Tensor) -> Tensor:
+        """What gradients at the samples are multiplied by, ``[A, K, B]``."""
+        plain = torch.ones_like(weighing.doubly) if weighing.encoders is None else weighing.encoders
+        if self.options.gradient != "dreg":
+            return plain
+        # with weight 1 the squared weights; what a KL weight takes from log q it also takes from its score
+        return (1 - weight) * plain + weight * weighing.doubly
+
+    def _in_two_passes(
+        self,
+        values: Mapping[str, Tensor],
+        observed: Tensor | None,
+        noise: Tensor,
+        weight: float | Tensor,
+        progress: Tensor | float,
+        luck: Tensor,
+    ) -> Scored:
+        """The same, but all samples are decoded without gradients first, to know what they count.
+
+        The gradient of every bound is that of a sum over samples with constant weights. So samples without weight
+        need no gradients; and where encoders have weights of their own, these are known beforehand.
+        """
+        options, network = self.options, self.network
+        prepared = network.prepare(values)
+        experts = network.experts(prepared, observed)
+        z = experts.samples(noise)
+        with torch.no_grad():
+            terms = self._without_gradients(prepared, experts, z, observed)
+            log_weights = self._log_weights(terms, self._locally(terms.log_likelihood), weight)
+            weighing = options.rule.weigh(log_weights, experts.present, progress)
+            uniform = torch.special.ndtr(luck[:, 0, :, 0]) if luck.shape[-1] else torch.zeros_like(noise[:, 0, :, 0])
+            chosen = select(weighing.decoders, options.n_backward or options.n_samples, uniform)
+            factor = self._for_encoders(weighing, weight).unsqueeze(-1)
+
+        def weigh(view: Tensor) -> Tensor:  # every view, so that what meets in a block is weighed already
+            return scale_gradient(view, factor) if options.weighs_encoders else view
+
+        views = network.views_of_samples(z, experts, observed, self._splitter("LI"))
+        log_likelihood = network.likelihoods_at(
+            prepared,
+            [chosen.take(weigh(view)) for view in views],
+            observed,
+            decoders=self._decoders(),
+            micro_batch=options.micro_batch,
+        )
+        densities = experts.detach() if options.gradient != "plain" else experts
+        views = network.views_of_densities(z, experts, self._splitter("EEI"))
+        log_q = log_densities(densities, [weigh(view) for view in views])
+        of_densities = MixtureTerms(terms.log_likelihood, log_q, log_normal(weigh(z), 0.0), experts)
+        rest = self._log_weights(of_densities, torch.zeros_like(terms.log_likelihood), weight)
+        sums = (weighing.decoders * rest).sum((0, 1))
+        sums = sums + (chosen.weights * self._locally(log_likelihood).sum(-1)).sum((0, 1))
+        # the value of the bound, with the gradient of the sum
+        return Scored(weighing.bound + sums - sums.detach(), terms, weighing.decoders.sum(1))
+
+    def _without_gradients(
+        self, prepared: Mapping[str, Tensor], experts: Experts, z: Tensor, observed: Tensor | None
+    ) -> MixtureTerms:
+        network, z = self.network, z.detach()
+        log_likelihood = network.likelihoods_at(prepared, [z] * len(self.names), observed)
+        log_q = log_densities(experts, [z] * network.n_experts)
+        return MixtureTerms(log_likelihood, log_q, log_normal(z, 0.0), experts)
+
+    def _splitter(self, goal: Goal) -> Callable[[Tensor, int, Tensor | None], Sequence[Tensor]] | None:
+        # the experts of "mmjsd" meet at its dynamic prior instead
+        if goal not in self.blocks or (goal == "EEI" and self.options.objective == "mmjsd"):
+            return None
+        block = self.blocks[goal]
+        return lambda z, n, observed: block(z, n, observed=observed)
+
+    def _decoders(self) -> list[Any] | None:
+        if "DEI" not in self.blocks:
+            return None
+        shared: Any = self.blocks["DEI"]
+        return [block(self.network.n_experts) for block in shared]
 
     def _locally(self, log_likelihood: Tensor) -> Tensor:
         if self.options.local_step == "backward":
@@ -188,7 +268,9 @@ class ImpartialMixture(nn.Module):
         pairs = [*zip(experts.mean, experts.scale, strict=True), standard]
         return torch.stack([gaussian_kl(*q, *view.chunk(2, -1)) for q, view in zip(pairs, views, strict=True)])
 
-    def _step(self, loss: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int) -> Step:
+    def _step(
+        self, loss: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int, shares: Tensor | None
+    ) -> Step:
         """The loss, and what a history shows of the rows without the changed ones."""
         with torch.no_grad():
             experts, log_p = terms.experts, terms.log_likelihood[:, :, :n_rows].mean(1)  # [A, B, D]
@@ -198,21 +280,22 @@ class ImpartialMixture(nn.Module):
             )
             there = present.unsqueeze(-1).expand_as(log_p)
             there = there if observed is None else there * observed[:n_rows]
+            shares = (experts.shares() if shares is None else shares)[:, :n_rows]
             return Step(
                 loss=loss,
                 bound=-loss.detach(),
                 log_likelihood=_mean(log_p, there, (0, 1)),
                 rate=_mean(experts.rate()[:, :n_rows], present, (1,)),
                 log_q=_mean(log_q, present, (0, 1)),
+                share=_mean(shares, present, (1,)),
+                effective_experts=effective_experts(shares).mean(),
+                log_likelihood_from=_mean(log_p, there, (1,)),
                 n_likelihood=there.sum((0, 1)),
                 n_rate=present.sum(1),
+                n_likelihood_from=there.sum(1),
             )
 
 
 def _mean(values: Tensor, there: Tensor, axes: tuple[int, ...]) -> Tensor:
     """The mean over what is there; 0 where nothing is. What is not there is finite."""
     return (values * there).sum(axes) / there.sum(axes).clamp(min=1)
-
-
-def _split(block: nn.Module) -> Callable[[Tensor, int, Tensor | None], Sequence[Tensor]]:
-    return lambda z, n, observed: block(z, n, observed=observed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from ...common import CapturedStep, pack, progress_bar, read_checkpoint, unpack, write_checkpoint
 from ..rows import Modalities
 from ._batches import Batch, epoch_batches
+from ._health import EVERY, Health
 from ._means import Means
 from ._random_state import random_states, restore_random_states
 from ._step import Step, columns_of, first_cause, means_and_counts
@@ -25,7 +27,7 @@ LOOK_EVERY = 25  # steps between looks at a GPU, each of which waits for it
 
 
 class Trainable(Protocol):
-    """A module that the loop can train; called with values, mask, noise and KL weight, it gives a `Step`."""
+    """A module that the loop can train; called with a batch, noise, KL weight and progress, it gives a `Step`."""
 
     names: list[str]
     expert_names: list[str]
@@ -84,7 +86,7 @@ class Loop:
         """Train; afterwards the model has the best weights, or the last ones without validation rows."""
         self._set_up()
         steps = self.steps_per_epoch
-        done = self._epoch * steps + self._position
+        done = self._done
         verbose = self.verbose if self.fabric.is_global_zero else False
         with progress_bar(verbose, self.epochs * steps, done) as tick:
             while self._epoch < self.epochs:
@@ -106,6 +108,11 @@ class Loop:
         last = rows % self.batch_size
         return rows // self.batch_size + (last >= self.fabric.world_size)
 
+    @property
+    def _done(self) -> int:
+        """Number of steps done."""
+        return self._epoch * self.steps_per_epoch + self._position
+
     def _set_up(self) -> None:
         self._check()
         self._epoch = self._position = 0
@@ -121,7 +128,8 @@ class Loop:
         self.model.train()
         alone = self._device.type == "cuda" and self.fabric.world_size == 1
         self._captured = CapturedStep(self._update) if self.compile and alone else None
-        self._seen = Means(self._device, len(self._columns()))
+        self._seen, self._lately = (Means(self._device, len(self._columns())) for _ in range(2))
+        self._health = Health(self.model.expert_names)
         if self.folder is not None and (state := read_checkpoint(self.folder, self._settings())) is not None:
             self._restore(state)
 
@@ -154,7 +162,9 @@ class Loop:
         weight = torch.full((1,), self._kl_weight(), device=self._device)
         # processes average; unequal parts must count as rows
         share = torch.full((1,), noise.shape[2] * world / batch.n_rows, device=self._device)
-        inputs = pack(batch.values, observed=batch.observed, noise=noise, kl_weight=weight, share=share)
+        progress = torch.full((1,), float(self._done), device=self._device)
+        others = {"noise": noise, "kl_weight": weight, "share": share, "progress": progress}
+        inputs = pack(batch.values, observed=batch.observed, **others)
         self._update(inputs) if self._captured is None else self._captured(inputs)
         self._seen.n += 1
         if self._device.type != "cpu" and self._position % LOOK_EVERY == 0:
@@ -164,9 +174,12 @@ class Loop:
         """Forward, backward, and a step of the optimiser; on a GPU nothing here waits for it."""
         values, others = unpack(inputs)
         self._optimizer.zero_grad(set_to_none=True)
-        step = Step(*self._module(values, others.get("observed"), others["noise"], others["kl_weight"]))
+        told = (others[name] for name in ("noise", "kl_weight", "progress"))
+        step = Step(*self._module(values, others.get("observed"), *told))
         self.fabric.backward((step.loss * others["share"]).sum())
-        self._seen.add(*means_and_counts(step, self._gradient_norm(step.loss), others["noise"].shape[2]))
+        numbers = means_and_counts(step, self._gradient_norm(step.loss), others["noise"].shape[2])
+        self._seen.add(*numbers)
+        self._lately.add(*numbers)
         if self._device.type == "cpu":
             self._look()  # before a NaN gets into the weights; on a GPU, soon after
         if self.clip_norm is not None:
@@ -209,11 +222,19 @@ class Loop:
     # between steps
 
     def _after_step(self) -> None:
+        if self._done % EVERY == 0:
+            self._look_after_experts()
         every = self.log_every
         if every and self._position % every == 0:
             self._log()
         if self.checkpoint_every and self._position % self.checkpoint_every == 0:
             self._save()
+
+    def _look_after_experts(self) -> None:
+        """Warn of experts that die: most do in the first hundreds of steps, and nothing else shows it."""
+        readings = self._means(self._lately)
+        for sentence in self._health.look(self._done, readings) if self.fabric.is_global_zero else ():
+            warnings.warn(sentence, stacklevel=2)
 
     def _after_epoch(self) -> None:
         self._look()
@@ -249,22 +270,30 @@ class Loop:
         return columns_of({"modality": self.model.names, "expert": self.model.expert_names})
 
     def _log(self, score: float | None = None) -> None:
-        done = self._epoch * self.steps_per_epoch + self._position
+        done = self._done
         row: dict[str, float] = {"epoch": done / self.steps_per_epoch, "step": done}
         if self._seen.n:
-            sums: Any = self.fabric.all_reduce(self._seen.take(), reduce_op="sum")
-            # what no row had has no number
-            columns = zip(self._columns(), *sums.tolist(), strict=True)
-            row |= {name: total / number for name, total, number in columns if number}
+            row |= self._means(self._seen)
         row["kl_weight"] = self._kl_weight()
         if score is not None:
             row["validation"] = score
         self.history.append(row)
         self.fabric.log_dict({name: value for name, value in row.items() if name != "step"}, step=done)
 
+    def _means(self, seen: Means) -> dict[str, float]:
+        """The means of all processes since the last time; what no row had has no number."""
+        sums: Any = self.fabric.all_reduce(seen.take(), reduce_op="sum")
+        columns = zip(self._columns(), *sums.tolist(), strict=True)
+        return {name: total / number for name, total, number in columns if number}
+
     def _words(self) -> str:
         last = self.history[-1] if self.history else {}
-        return f"epoch {self._epoch + 1}/{self.epochs}" + (f", bound {last['bound']:.2f}" if "bound" in last else "")
+        words = f"epoch {self._epoch + 1}/{self.epochs}"
+        if "bound" not in last:
+            return words
+        experts = len(self.model.expert_names)
+        counting = f", {last['effective_experts']:.1f} of {experts} experts count" if experts > 1 else ""
+        return f"{words}, bound {last['bound']:.2f}{counting}"
 
     # checkpoints
 

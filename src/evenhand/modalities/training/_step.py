@@ -22,8 +22,12 @@ class Step(NamedTuple):
         log_likelihood: Mean of log p(x_d | z) over the experts and samples of rows that have modality d, ``[D]``.
         rate: Mean of KL(q_A || p) over rows, ``[A]``.
         log_q: Mean of log q over samples.
+        share: Mean over rows of every expert's share of the weights, ``[A]``.
+        effective_experts: Mean over rows of how many experts share the weight.
+        log_likelihood_from: Mean of log p(x_d | z_A) over rows, ``[A, D]``: how well an expert tells a modality.
         n_likelihood: How many pairs of an expert and a row are in the mean of a modality, ``[D]``.
         n_rate: How many rows are in the mean of an expert, ``[A]``.
+        n_likelihood_from: How many rows are in the mean of an expert and a modality, ``[A, D]``.
     """
 
     loss: Tensor
@@ -31,8 +35,12 @@ class Step(NamedTuple):
     log_likelihood: Tensor
     rate: Tensor
     log_q: Tensor
+    share: Tensor
+    effective_experts: Tensor
+    log_likelihood_from: Tensor
     n_likelihood: Tensor
     n_rate: Tensor
+    n_likelihood_from: Tensor
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,9 @@ READINGS = (
     Reading("rate", ("expert",), "n_rate", "the posterior of {!r}"),
     Reading("log_q", what="the density of the experts"),
     Reading("loss"),
+    Reading("share", ("expert",), "n_rate", "the weights of {!r}"),
+    Reading("effective_experts", what="the weights of the experts"),
+    Reading("log_likelihood_from", ("expert", "modality"), "n_likelihood_from", "a log-likelihood from {!r}"),
     Reading("gradient", what="the gradient of a finite objective"),
 )
 
