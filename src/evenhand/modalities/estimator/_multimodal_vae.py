@@ -42,12 +42,10 @@ class MultimodalVAE(nn.Module):
         experts: "product": one expert that has seen everything (MVAE). "mixture": one for each modality (MMVAE).
             "mixture-of-products": one for each subset of modalities (MoPoE). Or a list of subsets.
         objective: "elbo", "iwae" (loose), "siwae" (tight), "mmjsd" or "contrastive".
-        tightness: Under "siwae", how much of the weight the expert that explains a row best may take. "auto":
-            `Balanced`, under which no expert died in any of our counts; `Tight` for the bound of the paper, whose
-            experts often die; or `Tempered`, `PartlyTight`, `LooseToTight`, `Defensive`.
+        tightness: Under "siwae", how much of the weight the best expert may take: "auto" is `Balanced`, under which
+            experts live; `Tight` is the paper's; or `Tempered`, `PartlyTight`, `LooseToTight`, `Defensive`.
         n_samples: Latent samples of every expert in a step (K).
-        n_backward: Differentiate the likelihoods of so many samples of every expert only, those that carry the
-            weight: a step in half of the time, with gradients that are right on average. None for all.
+        n_backward: Differentiate only so many samples of an expert, those that carry the weight: a cheaper step.
         impartial: A method for each of the goals "LI" (no modality is neglected by the encoders), "EEI" (experts
             are interchangeable) and "DEI" (decoders serve every expert): ``{"LI": CAGrad(0.4)}``.
         gradient: "stl" (as in the paper), "dreg" or "plain".
@@ -56,8 +54,7 @@ class MultimodalVAE(nn.Module):
         local_step: Where likelihoods are brought to the same number of dimensions: in the "backward" pass,
             "forward" (then the reported bound is none), or "none".
         kl_weight: Weight of the rate.
-        micro_batch: Decode about this many latent samples at a time, at least one for each row of a batch: the same
-            gradients in less memory, slower.
+        micro_batch: Decode about this many latent samples at a time: the same gradients in less memory, slower.
         n_negatives: Other rows that "contrastive" compares a row with.
         contrast: Weight of the evidence in "contrastive".
         max_size: The largest subsets of a mixture of products, besides that of all.
@@ -130,8 +127,6 @@ class MultimodalVAE(nn.Module):
         self.register_buffer("codes", torch.empty(0, n_latent))
         self._mixture: LatentMixture | None = None
 
-    # training
-
     def forward(self, data: Modalities | Mapping[str, Any]) -> Step:
         """The loss of a batch and what it is made of, for a training loop of your own."""
         batch = self._read(data).to(self._device)
@@ -169,8 +164,7 @@ class MultimodalVAE(nn.Module):
             batch_size: Rows in a step, of all processes together.
             learning_rate: Of AMSGrad.
             observed: Which rows have a modality, where holes are not marked in the data.
-            validation: Rows, or the part of the rows, on which the best weights are chosen: those with the best
-                reconstruction, every log-likelihood divided by its dimension.
+            validation: Rows, or the part of the rows, on which the weights with the best reconstruction are chosen.
             clip_norm: Longest gradient.
             kl_warm_up: Number of epochs in which the KL weight rises from 0.
             optimizer: Makes another optimiser from the parameters.
@@ -333,8 +327,6 @@ class MultimodalVAE(nn.Module):
         load_weights(self, Path(path))
         self._mixture = None
         return self.eval()
-
-    # inside
 
     @property
     def _device(self) -> torch.device:

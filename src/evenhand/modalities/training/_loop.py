@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -24,23 +24,6 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 LOOK_EVERY = 25  # steps between looks at a GPU, each of which waits for it
-
-
-class Trainable(Protocol):
-    """A module that the loop can train; called with a batch, noise, KL weight and progress, it gives a `Step`."""
-
-    names: list[str]
-    expert_names: list[str]
-    kl_weight: float
-
-    def noise(self, n_rows: int, generator: torch.Generator) -> Tensor:
-        """Standard normal numbers for a batch, ``[A, K, B, L]``."""
-
-    def score(self, log_likelihood: Tensor) -> float:
-        """How well rows were reconstructed, from mean log-likelihoods ``[D]``; higher is better."""
-
-    def settings(self) -> dict[str, str]:
-        """What must be the same for a training to be resumed."""
 
 
 @dataclass
