@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
-from ..common import LatentMixture, Tick, read_checkpoint, write_checkpoint
+from .. import __version__
+from ..common import LatentMixture, Tick, read_checkpoint, write_checkpoint, write_tensors
 from ..impartial import method_of
 from ..tables.families import Family
 from ..tables.frames import completely_at_random
@@ -99,8 +99,8 @@ def run_table(
     if config.evaluation.generate:
         report["generated"] = _generate(config, splits, job.stack, folder, report["runs"], shown)
     folder.write_json("history.json", job.history)
-    weights = {name: t.contiguous().cpu() for name, t in job.stack.model.state_dict().items()}
-    folder.write("model.safetensors", save(weights))
+    about = {"format": 1, "version": __version__, "family": job.stack.model.name}
+    write_tensors(folder.path / "model.safetensors", job.stack.model.state_dict(), about)
     seconds = {"training": job.seconds, "evaluation": time.monotonic() - started}
     return report | {"seconds": {name: round(s, 1) for name, s in seconds.items()}}
 
