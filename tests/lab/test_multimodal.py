@@ -90,7 +90,12 @@ def whole(tmp_path_factory):
 
 def test_the_report_has_what_the_contract_says(whole):
     _, report, _ = whole
-    assert list(report) == ["experiment", "name", "config", "data", "scores", "validation", "sentences", "seconds"]
+    parts = ["experiment", "name", "config", "data", "scores", "validation", "sentences", "experts", "seconds"]
+    assert list(report) == parts
+    experts = report["experts"]
+    assert experts["names"] == ["digit", "colour", "text"]
+    assert len(experts["steps"]) == len(experts["share"]) == len(experts["rate"]) > 0
+    assert all(sum(shares) == pytest.approx(1) for shares in experts["share"])
     assert report["experiment"] == "multimodal"
     assert report["name"] == "digits_in_three-mmvae-siwae-li-eei-dei-gradnorm0.5-0"
     assert from_dict(report["config"]) == IMPARTIAL

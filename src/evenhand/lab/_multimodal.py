@@ -74,6 +74,7 @@ def run_multimodal(
         "data": {"name": dataset.name, **rows.about()},
         **scores,
         "sentences": sentences,
+        "experts": _lives(folder, model.core.expert_names),
         "seconds": {name: round(s, 1) for name, s in seconds.items()},
     }
 
@@ -201,6 +202,14 @@ def _train(
     folder.write_json("history.json", {"rows": model.history, "seconds": seconds})  # last: both are there now
     (folder.path / CLOCK).unlink(missing_ok=True)
     return seconds
+
+
+def _lives(folder: Folder, names: list[str]) -> dict[str, Any]:
+    """How experts fared over training: their shares of the weights, and their rates in nats."""
+    rows = json.loads((folder.path / "history.json").read_text())["rows"]
+    rows = [row for row in rows if any(f"share/{name}" in row for name in names)]
+    lives = {kind: [[row.get(f"{kind}/{name}", 0.0) for name in names] for row in rows] for kind in ("share", "rate")}
+    return {"names": names, "steps": [row["step"] for row in rows], **lives}
 
 
 class _Progress:

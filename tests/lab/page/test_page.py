@@ -503,3 +503,35 @@ def test_plain_runs_come_first_with_their_own_pictures():
     assert [(about.split(", ")[-2], data[len(PNG):]) for about, data in pictures] == [
         ("vanilla", b"plain"), ("EEI", b"impartial"),
     ]  # fmt: skip
+
+
+def with_experts(shares, names=("mnist", "svhn", "text")):
+    report = multimodal_report()
+    rates = [[20.0, 18_193.4, 12.0]] * len(shares)
+    report["experts"] = {
+        "names": list(names),
+        "steps": [100, 200, 300][: len(shares)],
+        "share": shares,
+        "rate": rates,
+    }
+    return report
+
+
+def test_the_page_shows_the_lives_of_experts():
+    text = page(with_experts([[0.4, 0.35, 0.25], [0.7, 0.2, 0.1], [0.97, 0.0, 0.03]]))
+    words = " ".join(" ".join(Reader(text).words).split())
+    assert "Lives of the experts" in words
+    assert "At the end mnist has the most, 97 %." in words
+    assert "svhn 18,193" in words
+    assert text.count('class="area') == 3
+
+
+def test_equal_shares_and_older_reports_have_no_lives():
+    for report in (multimodal_report(), with_experts([[1 / 3] * 3] * 3), with_experts([[1.0]], ["mnist+svhn+text"])):
+        assert "Lives of the experts" not in page(report)
+
+
+def test_names_of_experts_are_no_markup():
+    text = page(with_experts([[0.5, 0.3, 0.2], [0.6, 0.3, 0.1]], NASTY[:3]))
+    assert "<script>alert(1)</script>" not in text
+    assert not [attributes for tag, attributes in Reader(text).elements if "onerror" in attributes]

@@ -27,6 +27,7 @@ from ..results import (
     rate_rows,
     reconstruction_rows,
 )
+from ._experts import lives
 from ._html_table import Column, HtmlTable, html_table
 from ._parts import count, listed, name, settings_of
 
@@ -70,6 +71,7 @@ def multimodal_context(reports: Sequence[Report], images: Sequence[bytes | None]
         "lead": [_several(results, len(entries)) if several else _lead(entries[0])],
         "several": several,
         "sentences": [{"title": e.title, "sentences": e.report.get("sentences", [])} for e in entries],
+        "lives": [{"title": e.title, **life} for e in entries if (life := lives(e.report)) is not None],
         "parts": _parts(results, reports),
         "pictures": _pictures(entries),
         "settings": [{**settings_of(e.report), "title": e.title} for e in entries],
