@@ -44,13 +44,13 @@ class Network(nn.Module):
         return [head(view).squeeze(-1) for head, view in zip(self.heads, views, strict=True)]
 
 
-def train(method: Method, seed: int, x: torch.Tensor, targets: torch.Tensor) -> list[float]:
+def train(method: Method, seed: int, epochs: int, x: torch.Tensor, targets: torch.Tensor) -> list[float]:
     """Train on 80 % of the rows; the error of every task on the others, in units of its deviation."""
     torch.manual_seed(seed)
     model = Network(x.shape[1], method)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     split = int(0.8 * len(x))
-    for _ in track(range(30), f"{method!r:8}"):
+    for _ in track(range(epochs), f"{method!r:8}"):
         for rows in torch.randperm(split).split(256):
             losses = [F.mse_loss(p, t) for p, t in zip(model(x[rows]), targets[rows].T, strict=True)]
             optimizer.zero_grad()
@@ -65,11 +65,13 @@ def train(method: Method, seed: int, x: torch.Tensor, targets: torch.Tensor) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=1)
-    seeds = range(parser.parse_args().seeds)
+    parser.add_argument("--epochs", type=int, default=30)
+    args = parser.parse_args()
+    seeds = range(args.seeds)
     torch.set_num_threads(1)
     x, targets = load()
     # Sum() is ordinary back-propagation: a block with it changes nothing and can be read all the same
-    runs = {f: [train(f(), seed, x, targets) for seed in seeds] for f in (Sum, IMTLG)}
+    runs = {f: [train(f(), seed, args.epochs, x, targets) for seed in seeds] for f in (Sum, IMTLG)}
     plain, impartial = ([median(errors) for errors in zip(*run, strict=True)] for run in runs.values())
     print(f"\nerror in units of the task's deviation, median of {len(seeds)}\n{'':10}{'plain':>10}{'impartial':>12}")
     for task, a, b in zip(TASKS, plain, impartial, strict=True):

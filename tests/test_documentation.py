@@ -84,7 +84,7 @@ EXAMPLES = {
     "heterogeneous_vae.py": ["--epochs", "1", "--figure", "FIGURE"],
     "impute.py": ["--epochs", "1", "--rows", "500"],
     "multimodal.py": ["--epochs", "1", "--rows", "200"],
-    "multitask.py": [],
+    "multitask.py": ["--epochs", "2"],
     "diagnose.py": [],
 }
 
