@@ -1,6 +1,7 @@
 """Every test starts from the same seed, in double precision; what is slow is marked here."""
 
 import os
+from collections import Counter
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # also for the processes that tests start
 
@@ -34,6 +35,7 @@ SLOW = (
     "modalities/objectives/test_objectives.py::test_dreg",
     "modalities/objectives/test_objectives.py::test_sticking_the_landing",
     "modalities/training/test_loop.py",
+    "modalities/training/test_two_passes.py::test_gradients_of_few_samples",
     "tables/schema/test_schema.py::test_toml_gives_back_every_schema",
     "tables/stack/test_resume.py::test_a_training_goes_on_exactly",
     "tables/stack/test_training.py::test_a_stack_is_its_runs",
@@ -45,10 +47,27 @@ collect_ignore = ["smoke"]  # scripts for an installed wheel
 torch.set_num_threads(1)  # tensors are tiny here; threads would only wait for each other
 
 
-def pytest_collection_modifyitems(items):
+ONE_OF = 10  # cases of a test that `make quick` runs: the first, the eleventh, and so on
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out slow tests, and most cases of the others")
+
+
+def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.nodeid.removeprefix("tests/").startswith(SLOW):
             item.add_marker("slow")
+    if config.getoption("quick"):
+        chosen = {item: _is_quick(item, seen) for seen in [Counter()] for item in items}
+        config.hook.pytest_deselected(items=[item for item, quick in chosen.items() if not quick])
+        items[:] = [item for item, quick in chosen.items() if quick]
+
+
+def _is_quick(item, seen):
+    test = item.nodeid.partition("[")[0]
+    seen[test] += 1
+    return item.get_closest_marker("slow") is None and seen[test] % ONE_OF == 1
 
 
 @pytest.fixture(autouse=True)
