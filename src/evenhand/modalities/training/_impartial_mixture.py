@@ -25,7 +25,7 @@ from ..objectives import (
 )
 from ._blocks import make_blocks
 from ._options import Goal, Options
-from ._selection import select
+from ._selection import Selection, select
 from ._step import Step
 
 
@@ -207,8 +207,9 @@ class ImpartialMixture(nn.Module):
             terms = self._without_gradients(prepared, experts, z, observed)
             log_weights = self._log_weights(terms, self._locally(terms.log_likelihood), weight)
             weighing = options.rule.weigh(log_weights, experts.present, progress)
-            uniform = torch.special.ndtr(luck[:, 0, :, 0]) if luck.shape[-1] else torch.zeros_like(noise[:, 0, :, 0])
-            chosen = select(weighing.decoders, options.n_backward or options.n_samples, uniform)
+            chosen = Selection(None, weighing.decoders)
+            if options.n_backward is not None:
+                chosen = select(weighing.decoders, options.n_backward, torch.special.ndtr(luck[:, 0, :, 0]))
             factor = self._for_encoders(weighing, weight).unsqueeze(-1)
 
         def weigh(view: Tensor) -> Tensor:  # every view, so that what meets in a block is weighed already

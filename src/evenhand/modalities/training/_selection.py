@@ -10,19 +10,19 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Some of K samples.
+    """Some of K samples, or all.
 
     Attributes:
-        index: Which, ``[A, m, B]``.
+        index: Which, ``[A, m, B]``; None for all of them as they are.
         weights: What they count, ``[A, m, B]``: sums with these weights have the same expectation as those over all.
     """
 
-    index: Tensor
+    index: Tensor | None
     weights: Tensor
 
     def take(self, samples: Tensor) -> Tensor:
         """The chosen ones of ``[A, K, B, L]``: ``[A, m, B, L]``."""
-        return samples.take_along_dim(self.index.unsqueeze(-1), 1)
+        return samples if self.index is None else samples.take_along_dim(self.index.unsqueeze(-1), 1)
 
 
 @torch.no_grad()
