@@ -31,6 +31,7 @@ def mixture_log_weights(
     log_prior: Tensor,
     present: Tensor | None = None,
     kl_weight: float | Tensor = 1.0,
+    rule: Tightness | None = None,
 ) -> Tensor:
     r"""The logarithms of importance weights, :math:`\log p(x|z_A) + \beta (\log p(z_A) - \log q(z_A|x))`.
 
@@ -40,11 +41,14 @@ def mixture_log_weights(
         log_prior: log p(z_A), ``[A, K, B]``.
         present: Which experts a row has, ``[A, B]``; None for all.
         kl_weight: beta; 1 for a bound of the evidence.
+        rule: May weigh samples by another density than that of the mixture.
 
     Returns:
         ``[A, K, B]``.
     """
-    return log_likelihood.sum(-1) + kl_weight * (log_prior - mixture_log_q(log_q, present))
+    density = mixture_log_q(log_q, present)
+    density = density if rule is None else rule.log_q(density, log_prior)
+    return log_likelihood.sum(-1) + kl_weight * (log_prior - density)
 
 
 def mixture_bound(name: Bound, log_weights: Tensor, present: Tensor | None = None) -> Tensor:

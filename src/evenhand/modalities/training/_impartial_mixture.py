@@ -20,6 +20,7 @@ from ..objectives import (
     effective_experts,
     gaussian_kl,
     mixture_log_q,
+    mixture_log_weights,
     mmjsd,
     with_unrelated,
 )
@@ -174,8 +175,8 @@ class ImpartialMixture(nn.Module):
         return Scored(weighing.bound, terms, weighing.decoders.sum(1))
 
     def _log_weights(self, terms: MixtureTerms, log_likelihood: Tensor, weight: float | Tensor) -> Tensor:
-        log_q = self.options.rule.log_q(mixture_log_q(terms.log_q, terms.experts.present), terms.log_prior)
-        return log_likelihood.sum(-1) + weight * (terms.log_prior - log_q)
+        present, rule = terms.experts.present, self.options.rule
+        return mixture_log_weights(log_likelihood, terms.log_q, terms.log_prior, present, weight, rule)
 
     def _for_encoders(self, weighing: Weighing, weight: float | Tensor) -> Tensor:
         """What gradients at the samples are multiplied by, ``[A, K, B]``."""
