@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._captured import CapturedStep, pack, unpack
     from ._checkpoint import read_checkpoint, write_checkpoint
     from ._device import find_device
+    from ._heartbeat import Heartbeat, duration
     from ._latent_mixture import LatentMixture
     from ._normal import log_normal
     from ._progress import Tick, progress_bar
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgumentError",
     "CapturedStep",
+    "Heartbeat",
     "LatentMixture",
     "Tick",
     "check_choice",
     "check_format",
     "check_integer",
     "check_number",
+    "duration",
     "find_device",
     "is_integer",
     "is_number",
@@ -46,9 +49,11 @@ __all__ = [
 
 _HOMES = {
     "CapturedStep": "_captured",
+    "Heartbeat": "_heartbeat",
     "LatentMixture": "_latent_mixture",
     "Tick": "_progress",
     "check_format": "_tensor_file",
+    "duration": "_heartbeat",
     "find_device": "_device",
     "log_normal": "_normal",
     "pack": "_captured",
