@@ -27,8 +27,8 @@ TABLES = ("cells", "schema", "frames", "kinds", "families", "objectives", "stack
 MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "training", "inference", "estimator")
 
 LAB = (
-    "_config", "judges", "results", "figures", "page", "_findings", "_catalogue", "_folder", "_splits", "_tabular",
-    "_multimodal", "_run", "_execute", "_paper", "_paper_multimodal", "_plans",
+    "_config", "judges", "results", "figures", "page", "_findings", "_catalogue", "_folder", "_splits",
+    "_measured", "_new_rows", "_tabular", "_multimodal", "_run", "_execute", "_paper", "_paper_multimodal", "_plans",
 )  # fmt: skip
 
 

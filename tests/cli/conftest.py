@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand.cli._app import app
+from evenhand.common import Heartbeat
 
 from ..datasets.conftest import data_folder  # noqa: F401  # a fixture
 
@@ -13,6 +14,14 @@ ROWS = 60
 MARKUP = "[bold red]age[/bold red]"
 STEERING = "in\x1b[31mcome"
 FAST = ("--method", "sum", "--kl-weight", "0.3", "--epochs", "1", "--device", "cpu")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patience():
+    """On a busy machine, too, nobody says that it takes long: what is printed is compared word for word."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Heartbeat.__init__, "__kwdefaults__", {"first": 600.0})
+        yield
 
 
 @pytest.fixture

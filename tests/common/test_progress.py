@@ -90,4 +90,11 @@ def test_a_heart_stops_with_its_work():
 
 
 def test_durations_are_said_as_people_say_them():
-    assert [duration(s) for s in (0.4, 40, 99, 100, 3600, 9000)] == ["0 s", "40 s", "99 s", "2 min", "60 min", "2.5 h"]
+    assert [duration(s) for s in (0.4, 40, 99, 100, 3600, 9000)] == [
+        "0 s",
+        "40 s",
+        "99 s",
+        "2 min",
+        "60 min",
+        "2.5 h",
+    ]

@@ -56,8 +56,9 @@ def infer(frame: Any, changes: dict[str, Any] | None = None) -> Schema:
         return Schema.infer(frame, changes, unsupported="ignore")
 
 
-def load_frame(data: str, schema: Path | None) -> Loaded:
+def load_frame(console: Console, data: str, schema: Path | None) -> Loaded:
     """The table that DATA names."""
+    console.begin(f"reading {data}")
     from .. import datasets
     from ..tables.frames import read_file
     from ..tables.schema import Schema
@@ -79,6 +80,8 @@ def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
     console.say(f"{len(loaded.frame):,} rows, {columns} to learn.")
     show_rules(console, schema, loaded.conversions, loaded.note)
     model = TabularVAE(schema=schema, unsupported="ignore", verbose=console.bars, **options)
+    console.begin("learning the table")
+    console.interrupted = lambda: "Nothing was written."
     with warnings.catch_warnings():
         # the estimator keeps the best model so far; a command that is interrupted ends
         warnings.filterwarnings("error", message="Interrupted")
@@ -86,6 +89,7 @@ def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
             model.fit(loaded.frame)
         except UserWarning as warning:
             raise KeyboardInterrupt from warning
+    console.interrupted = lambda: ""
     console.heading("What was learnt")
     for sentence in model.report().sentences():
         console.say(sentence)

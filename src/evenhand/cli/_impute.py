@@ -70,9 +70,10 @@ def impute(
     if model is not None:
         refuse_training("--model", schema, save_model, method, kl_weight, epochs)
         ready = load_model(model, "--model")
-    loaded = load_frame(data, schema)
+    loaded = load_frame(console, data, schema)
     fitted = ready or fit(console, loaded, **options)
     keep_model(console, fitted, save_model)
+    console.begin("filling the holes")
     tables = [fitted.transform(loaded.frame)] if draws is None else fitted.sample_posterior(loaded.frame, draws, seed)
     written = _write(console, tables, paths)
     counts = _count(console, loaded.frame, tables[0], list(fitted.schema_.names))
@@ -84,6 +85,7 @@ def _write(console: Console, tables: Sequence[Any], paths: Sequence[Path]) -> li
     from ..tables.frames import write_file
 
     for table, path in zip(tables, paths, strict=True):
+        console.begin(f"writing {path}")
         write_file(table, path)
         console.say(f"Written: {path}")
     return [str(path) for path in paths]

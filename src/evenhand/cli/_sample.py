@@ -88,6 +88,7 @@ def sample(
         fitted = _learn(console, data, schema, given or [], options)
     known = parse_given(given or [], fitted.schema_, fitted.forms_)
     keep_model(console, fitted, save_model)
+    console.begin("making new rows")
     made = fitted.sample(rows, given=known or None, random_state=seed)
     from ..tables.frames import write_file
 
@@ -100,6 +101,6 @@ def _learn(console: Console, data: str, schema: Path | None, given: list[str], o
     """A model of the table; what is given is checked before training."""
     from ..tables.frames import forms_of
 
-    loaded = load_frame(data, schema)
+    loaded = load_frame(console, data, schema)
     parse_given(given, loaded.known, forms_of(loaded.frame, loaded.known))
     return fit(console, loaded, **options)

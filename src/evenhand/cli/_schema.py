@@ -55,8 +55,8 @@ def schema(
     console: Console = ctx.obj
     check_output(output, "--output", suffix=".toml")
     changes = parse_changes(settings or [], ignore or [])
-    found, conversions = _edited(data, changes)
-    show_rules(console, found, conversions)
+    found, conversions = _edited(console, data, changes)
+    show_rules(console, found, conversions, everything=True)
     if output is not None:
         with whole_file(output) as partial:
             found.save(partial)
@@ -80,7 +80,7 @@ def parse_changes(settings: list[str], ignore: list[str]) -> dict[str, str]:
     return changes
 
 
-def _edited(data: str, changes: dict[str, Any]) -> tuple[Schema, list[str]]:
+def _edited(console: Console, data: str, changes: dict[str, Any]) -> tuple[Schema, list[str]]:
     from ..tables.schema import Schema
 
     if data.endswith(".toml"):
@@ -88,7 +88,7 @@ def _edited(data: str, changes: dict[str, Any]) -> tuple[Schema, list[str]]:
             raise refusal("DATA", "be a file", f"none at {data}")
         found, conversions = Schema.read(data), []
     else:
-        loaded = load_frame(data, None)
+        loaded = load_frame(console, data, None)
         conversions = loaded.conversions
         if loaded.schema is None:
             return _inferred(loaded.frame, changes), conversions

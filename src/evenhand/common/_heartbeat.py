@@ -19,7 +19,7 @@ class Heartbeat:
     Of several that are open, only the one that was opened last speaks.
 
     Args:
-        words: What is said, asked for when it is said.
+        words: What is said, asked for when it is said; nothing is said if it is empty.
         first: Seconds until the first line.
 
     Example:
@@ -64,8 +64,8 @@ class Heartbeat:
                 if left > 0:
                     self._changed.wait(left)
                     continue
-                if Heartbeat._open[-1] is self:
-                    print(self._words(), file=sys.stderr, flush=True)
+                if Heartbeat._open[-1] is self and (said := self._words()):
+                    print(said, file=sys.stderr, flush=True)
                 self._silence = min(GROWTH * self._silence, LONGEST)
                 self._due = time.monotonic() + self._silence
 

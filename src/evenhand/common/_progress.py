@@ -15,7 +15,7 @@ Tick = Callable[[float, str], None]
 
 
 @contextmanager
-def progress_bar(verbose: bool | Literal["auto"], total: float, done: float = 0) -> Iterator[Tick]:
+def progress_bar(verbose: bool | Literal["auto"], total: float, done: int = 0) -> Iterator[Tick]:
     """Say on standard error how far a training is, if wanted.
 
     On a terminal a bar is drawn. Elsewhere, in a file, a pipe or a notebook, a line is printed within two seconds and
@@ -38,12 +38,12 @@ def progress_bar(verbose: bool | Literal["auto"], total: float, done: float = 0)
 
 
 @contextmanager
-def _bar(total: float, done: float) -> Iterator[Tick]:
+def _bar(total: float, done: int) -> Iterator[Tick]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description:34}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Heartbeat(lambda: ""), Progress(*columns, console=Console(stderr=True)) as bar:  # lines would tear it
         task = bar.add_task("training", total=total, completed=done)
         yield lambda steps, words: bar.update(task, advance=steps, description=words)
 

@@ -71,7 +71,7 @@ def test_all_sections_are_there_in_order():
     report = table_report()
     read = Reader(page(report, samples(report)))
     order = [a["id"] for a in read.all("section")]
-    assert order == ["columns", "kinds", "neglect", "conflict", "rate", "rows", "choice", "data", "again"]
+    assert order == ["take", "columns", "kinds", "neglect", "conflict", "rate", "rows", "choice", "data", "again"]
     levels = [int(tag[1]) for tag, _ in read.elements if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -103,10 +103,12 @@ def test_the_answer_has_the_numbers():
     assert "Mean error at the same rate0.350 → 0.250" in text
     assert "hidden from the model the mean error rises from 0.300 to 0.400" in text
     assert "3 of 3" in text
-    assert "out of 6 choices of f" in text
+    assert re.search(r"Validation chose the method \S+ out of 6\.", text)
     plain["log_likelihood"], chosen["log_likelihood"] = [-20.0] * 3, [-22.5] * 3
     text = Reader(page(report)).text
-    assert "The log-likelihood of a test row falls from −20.0 to −22.5 nats." in text  # noqa: RUF001
+    assert "The log-likelihood of a test row, log p, falls from −20.0 to −22.5 nats (a nat is" in text  # noqa: RUF001
+    assert "log p of a row−20.0 → −22.5" in text  # noqa: RUF001
+    assert "Mean error, hidden cells0.300 → 0.400a fair test" in text
 
 
 def test_what_may_be_chance_is_said():
@@ -144,9 +146,9 @@ def test_words_agree_with_the_numbers_that_are_printed():
     chosen |= {"error": [0.55621] * 3, "hidden": [0.70001] * 3, "log_likelihood": [-6.12] * 3, "rate": [8.0] * 3}
     chosen["columns"] = [[0.55621] * 5 + [0.55641]] * 3
     text = Reader(page(report)).text
-    assert "the mean error of a column on test rows stays at 0.556;" in text
+    assert "the mean error of a column on test rows that the model sees stays at 0.556;" in text
     assert "On cells that are hidden from the model the mean error stays at 0.700." in text
-    assert "The log-likelihood of a test row stays at −6.1 nats." in text  # noqa: RUF001
+    assert "The log-likelihood of a test row, log p, stays at −6.1 nats (" in text  # noqa: RUF001
     assert "an error of 0.556: that is as good as impartial training, or better" in text
     assert not re.search(r"from (\S+) to \1[ ;.]", text)
     assert "remains" not in text
@@ -208,12 +210,14 @@ def test_it_is_said_when_shares_and_cosines_were_read():
     )
 
 
-def test_shares_of_impartial_training_are_those_before_f():
+def test_shares_of_impartial_training_are_those_before_the_method():
     read = Reader(page(table_report()))
-    assert "Impartial training, what the heads send, before f" in read.text
+    assert "Impartial training, what the heads send, before the method" in read.text
     labels = [a.get("aria-label", "") for a in read.all("svg")]
-    assert any(label.startswith("Impartial training, what the heads send, before f: shares") for label in labels)
-    assert "before f" not in Reader(page(table_report(methods=("sum",)))).text
+    assert any(
+        label.startswith("Impartial training, what the heads send, before the method: shares") for label in labels
+    )
+    assert "before the method" not in Reader(page(table_report(methods=("sum",)))).text
 
 
 def test_a_gain_that_is_larger_at_the_same_rate_does_not_remain():
@@ -351,7 +355,7 @@ def test_columns_are_sorted_by_gain_and_the_chosen_f_is_marked():
              for x in re.findall(r'data-value="([^"]*)"', row)[3:4]]  # fmt: skip
     assert len(gains) == 6
     assert gains == sorted(gains, reverse=True)
-    choice = text.partition('aria-label="Table: all choices of f"')[2].partition("</table>")[0]
+    choice = text.partition('aria-label="Table: all methods"')[2].partition("</table>")[0]
     assert choice.count('class="chosen"') == 1
     assert choice.count("<tr") == 1 + len(report["runs"])
 

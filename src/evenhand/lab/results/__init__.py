@@ -1,6 +1,6 @@
 """Results from reports alone: tables of them, the paper's numbers beside ours, and which differences are chance."""
 
-from ._columns import ColumnErrors, column_pairs, medians
+from ._columns import ColumnErrors, Tally, column_pairs, medians, tally
 from ._costs import controls, equal_rate, overhead, reached
 from ._of_modalities import OBJECTIVES, coherence_by_objective, log_likelihoods, table3, table4, table5, table9
 from ._of_tables import table1, table2, table6, table7, table8
@@ -22,29 +22,37 @@ from ._score_rows import (
 from ._selection import MODELS, chosen_results, data_of, different_settings, impartiality_label
 from ._statistics import ALPHA, TTest, corrected_paired_t_test
 from ._table import UNKNOWN, Cell, Line, Table
+from ._verdict import CODES, FEW, HOLES, ROWS, Advice, Role, fair, few_rows, verdict
 
 __all__ = [
     "ALPHA",
     "BASELINE",
+    "CODES",
     "DATA",
+    "FEW",
     "FORMAT",
     "GROUPS",
+    "HOLES",
     "MODELS",
     "OBJECTIVES",
     "OPPOSED",
+    "ROWS",
     "SETTINGS",
     "SLACK",
     "UNKNOWN",
+    "Advice",
     "Cell",
     "ColumnErrors",
     "Line",
     "Reports",
     "Result",
+    "Role",
     "Row",
     "Run",
     "TTest",
     "Table",
     "TableReport",
+    "Tally",
     "chosen_results",
     "coherence_by_objective",
     "coherence_rows",
@@ -55,6 +63,8 @@ __all__ = [
     "data_of",
     "different_settings",
     "equal_rate",
+    "fair",
+    "few_rows",
     "impartiality_label",
     "latent_rows",
     "log_likelihood_rows",
@@ -79,5 +89,7 @@ __all__ = [
     "table7",
     "table8",
     "table9",
+    "tally",
     "title_of",
+    "verdict",
 ]
