@@ -81,9 +81,9 @@ def comparison(
     """Plain against impartial training on a table of one's own, in the paper's setting but for three things.
 
     Cells are hidden in training, a fifth of them on average, and the encoder is told which: models that have only
-    seen whole rows have never learnt to guess, and hidden cells would be no fair test of them. Guesses stay within the
-    range of the table, by which errors are measured too. In a file, which nobody has looked at before, logarithms of
-    positive numbers are centred as well: far from zero the paper's heads do not learn them.
+    seen whole rows have never learnt to guess, and hidden cells would be no fair test of them. Guesses stay within
+    the range of the table, by which errors are measured too. In a file, which nobody has looked at before,
+    logarithms of positive numbers are centred as well: far from zero the paper's heads do not learn them.
 
     Args:
         data: The table.

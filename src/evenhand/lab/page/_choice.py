@@ -55,8 +55,8 @@ def choice_part(read: TableReport, chosen: Run | None) -> dict[str, Any]:
     heads = [_column(title) for title in CHOICE]
     classes = ["chosen" if run is chosen else "base" if run is read.plain else "" for run in runs]
     caption = (
-        f"Sorted by validation error{_validation(read)}, which decides. Better in: seeds with a lower test error than "
-        "plain training; "
+        f"Sorted by validation error{_validation(read)}, which decides. Better in: seeds with a lower test error "
+        "than plain training; "
         "p: corrected paired t-test against plain training, one-sided; rate, ELBO (a lower bound of log p) and log p "
         "in nats per row; hidden: error on hidden cells."
     )
