@@ -8,10 +8,10 @@ WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile
 TORCH ?= 2.11.0
 
-.PHONY: demo test quick coverage kernels check docs dist wheel-test oldest paper benchmarks clean
+.PHONY: demo test quick chaos coverage kernels check docs dist wheel-test oldest paper benchmarks clean
 
 demo: $(VENV)/demo.done   ## compare plain and impartial training on real data, print the table, write the page
-	$(BIN)/evenhand compare hi --seeds 2 --page demo.html
+	$(BIN)/evenhand compare hi --page demo.html
 
 test: $(VENV)/test.done   ## run the tests
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "No Chromium here: the tests of the report page in a browser are left out (Debian: apt-get install chromium)."
@@ -19,6 +19,9 @@ test: $(VENV)/test.done   ## run the tests
 
 quick: $(VENV)/test.done   ## an answer in a minute: every test that is not slow, with a tenth of its cases
 	$(PYTEST) --quick --hypothesis-profile=quick tests
+
+chaos: $(VENV)/test.done   ## 100 kills at random moments, full disks, closed folders, two at once; nothing may be lost
+	$(BIN)/python -m tests.chaos --kills 100
 
 coverage: $(VENV)/test.done   ## which lines the tests run
 	$(PYTEST) --cov=evenhand --cov-report=term:skip-covered --cov-report=html:build/coverage

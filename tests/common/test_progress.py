@@ -1,100 +1,89 @@
-"""Long work speaks, short work does not."""
+"""Long work speaks within two seconds and then now and then; short work is silent."""
 
-import io
 import re
 import sys
+import threading
 import time
 
 import pytest
 
-from evenhand.common import Heartbeat, duration, progress_bar
-from evenhand.common import _heartbeat as heartbeat
-
-
-class _Terminal(io.StringIO):
-    def isatty(self):
-        return True
+from evenhand.common import _progress, progress_bar
 
 
 @pytest.fixture
-def fast(monkeypatch):
-    """Time passes twenty times as fast."""
-    monkeypatch.setattr(heartbeat, "LONGEST", 0.3)
-    monkeypatch.setattr(Heartbeat.__init__, "__kwdefaults__", {"first": 0.075})
+def soon(monkeypatch):
+    """Lines come after hundredths of seconds."""
+    monkeypatch.setattr(_progress, "MOMENTS", (0.02, 60.0))
 
 
-def test_the_first_line_comes_within_two_seconds():
-    assert heartbeat.FIRST < 2
+def test_short_work_is_silent_in_a_pipe(capsys, monkeypatch):
+    monkeypatch.setattr(_progress, "MOMENTS", (60.0,))  # the machine may be busy
+    with progress_bar("auto", 3) as tick:
+        tick(3, "all of it")
+    assert capsys.readouterr().err == ""
 
 
-def test_short_work_says_nothing(capsys):
-    with progress_bar("auto", 10) as tick:
-        tick(10, "done")
-    assert capsys.readouterr() == ("", "")
+def test_the_first_line_comes_within_two_seconds_even_if_nothing_is_done(capsys, soon):
+    assert _progress.MOMENTS[0] < 2
+    with progress_bar("auto", 200, what="training 2 modalities"):
+        shown, until = "", time.monotonic() + 10
+        while not shown and time.monotonic() < until:
+            shown = capsys.readouterr().err
+            time.sleep(0.01)
+    assert re.match(r"training 2 modalities: 0%, 0:00 so far\n", shown)
+    assert "in all" in capsys.readouterr().err  # who has begun to speak also says the last word
 
 
-def test_a_pipe_gets_lines_at_growing_intervals(fast, capsys):
-    with progress_bar("auto", 100, done=50) as tick:
-        tick(10, "3 runs")  # the first is done
-        for _ in range(20):
-            time.sleep(0.05)
-            tick(1, "3 runs")
-    out, err = capsys.readouterr()
-    lines = err.splitlines()
-    assert out == ""
-    assert 3 <= len(lines) <= 6  # after 0.08, 0.23, 0.53, 0.83 s; the machine may be busy
-    assert re.fullmatch(r"training: \d\d % done, about \d+ s left \(3 runs\)", lines[-1])
-    shares = [int(line.split()[1]) for line in lines]
-    assert shares == sorted(shares)
-    assert shares[0] >= 60
+class Ended:
+    """The end of work, after so many pauses."""
+
+    def __init__(self, after):
+        self.after, self.pauses = after, []
+
+    def wait(self, seconds):
+        self.pauses.append(seconds)
+        return len(self.pauses) > self.after
 
 
-def test_a_step_that_takes_long_is_no_silence(fast, capsys):
-    with progress_bar(True, 100):
-        time.sleep(0.3)
-    assert capsys.readouterr().err.splitlines()[0] == "training: 0 % done"
+def test_lines_come_now_and_then(capsys):
+    speaker, ended = _progress._Speaker(8, 4, "training"), Ended(after=3)
+    speaker.tick(2, "epoch 3/4")
+    speaker.speak(ended)
+    lines = capsys.readouterr().err.splitlines()
+    assert ended.pauses == [1.5, 8.5, 20, 30]
+    assert len(lines) == 3
+    assert re.fullmatch(r"training: 75%, epoch 3/4, 0:00 so far, about 0:00 left", lines[0])
 
 
-def test_who_wants_no_words_gets_none(fast, capsys):
-    with progress_bar(False, 100) as tick:
-        time.sleep(0.3)
-        tick(1, "words")
-    assert capsys.readouterr() == ("", "")
+def test_the_moments():
+    pauses = _progress._pauses()
+    seconds, moments = 0.0, []
+    for _ in range(6):
+        seconds += next(pauses)
+        moments.append(seconds)
+    assert moments == [1.5, 10, 30, 60, 120, 180]
+    assert _progress._clock(125.4) == "2:05"
 
 
-def test_a_terminal_gets_a_bar(monkeypatch):
-    terminal = _Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with progress_bar("auto", 100) as tick:
-        tick(100, "all of it")
-    assert "100%" in terminal.getvalue()
+def test_whoever_asks_gets_the_last_line(capsys):
+    with progress_bar(True, 3) as tick:
+        tick(3, "epoch 3/3")
+    assert capsys.readouterr().err == "training: 100%, epoch 3/3, 0:00 in all\n"
+    with progress_bar(False, 3) as tick:
+        tick(3, "epoch 3/3")
+    assert capsys.readouterr().err == ""
 
 
-def test_only_the_last_one_speaks_and_what_was_said_is_not_said_again(fast, capsys):
-    with Heartbeat(lambda: "outer") as outer:
-        with Heartbeat(lambda: "inner"):
-            time.sleep(0.2)
-        assert set(capsys.readouterr().err.split()) == {"inner"}
-        for _ in range(10):
-            outer.rest()
-            time.sleep(0.02)
-        assert capsys.readouterr().err == ""
-        time.sleep(0.2)
-    assert set(capsys.readouterr().err.split()) == {"outer"}
+def test_an_error_passes_and_ends_the_lines(capsys, soon):
+    before = threading.active_count()
+    with pytest.raises(RuntimeError, match="broken"), progress_bar(True, 3):
+        raise RuntimeError("broken")
+    assert threading.active_count() == before
+    assert "in all" not in capsys.readouterr().err
 
 
-def test_a_heart_stops_with_its_work():
-    with pytest.raises(ValueError, match="broken"), Heartbeat(lambda: "never") as beat:
-        raise ValueError("broken")
-    assert not beat._thread.is_alive()
-
-
-def test_durations_are_said_as_people_say_them():
-    assert [duration(s) for s in (0.4, 40, 99, 100, 3600, 9000)] == [
-        "0 s",
-        "40 s",
-        "99 s",
-        "2 min",
-        "60 min",
-        "2.5 h",
-    ]
+def test_a_terminal_gets_a_bar(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with progress_bar("auto", 2) as tick:
+        tick(2, "epoch 2/2")
+    assert "━" in capsys.readouterr().err

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._captured import CapturedStep, pack, unpack
     from ._checkpoint import read_checkpoint, write_checkpoint
     from ._device import find_device
-    from ._heartbeat import Heartbeat, duration
+    from ._heartbeat import Heartbeat
     from ._latent_mixture import LatentMixture
     from ._normal import log_normal
     from ._progress import Tick, progress_bar
@@ -32,7 +32,6 @@ __all__ = [
     "check_format",
     "check_integer",
     "check_number",
-    "duration",
     "find_device",
     "is_integer",
     "is_number",
@@ -53,7 +52,6 @@ _HOMES = {
     "LatentMixture": "_latent_mixture",
     "Tick": "_progress",
     "check_format": "_tensor_file",
-    "duration": "_heartbeat",
     "find_device": "_device",
     "log_normal": "_normal",
     "pack": "_captured",

@@ -68,10 +68,3 @@ class Heartbeat:
                     print(said, file=sys.stderr, flush=True)
                 self._silence = min(GROWTH * self._silence, LONGEST)
                 self._due = time.monotonic() + self._silence
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: "40 s", "3 min", "1.5 h"."""
-    if seconds < 99.5:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"

@@ -9,7 +9,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ...common import duration
 from .._config import toml_text
 from ..figures import number
 
@@ -62,3 +61,10 @@ def settings_of(report: Mapping[str, Any], more: Iterable[tuple[str, str]] = ())
         "facts": facts,
         "config": toml_text(report["config"]),
     }
+
+
+def duration(seconds: float) -> str:
+    """Seconds as readers say them."""
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
