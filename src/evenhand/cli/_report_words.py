@@ -124,4 +124,4 @@ def show_verdict(console: Console, found: dict[str, Any]) -> None:
     for one in found["verdict"]:
         console.say(f"{one['purpose']}{' (in Python)' if one['next'].startswith('TabularVAE') else ''}:")
         console.say(f"  {one['next']}")
-    console.say("Without --method and --kl-weight, impute and sample try many of both themselves, and take longer.")
+    console.say("Without --method and --kl-weight, impute and sample choose for themselves.")
