@@ -7,6 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ._options import Options
+
+LEAST = {"cpu": 256, "cuda": 2048}  # rows in a call: what still fits a processor's cache, or keeps a GPU busy
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:
@@ -67,3 +71,16 @@ def _probabilities(ordered: Tensor, number: int) -> Tensor:
     # where no weight is left, any may fill the places: they count nothing
     idle = (left < number).to(ordered.dtype) * torch.ones_like(ordered)
     return torch.where(light > 0, probability, torch.maximum(heavy.to(ordered.dtype), idle)).clamp(max=1.0)
+
+
+def rows_at_once(z: Tensor, options: Options) -> int:
+    """How many rows are decoded at a time where samples z ``[A, K, B, L]`` are weighed without gradients.
+
+    On a GPU as many as then get gradients, which need more memory for each of them; on a CPU no more than is fast.
+    """
+    if options.micro_batch is not None:
+        return options.micro_batch
+    least = LEAST.get(z.device.type, LEAST["cuda"])
+    n_experts, n_samples, n_rows, _ = z.shape
+    chosen = n_samples if options.n_backward is None else options.n_backward
+    return least if z.device.type == "cpu" else max(least, n_experts * chosen * n_rows)
