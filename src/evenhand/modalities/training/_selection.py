@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from ._options import Options
 
-LEAST = {"cpu": 256, "cuda": 2048}  # rows in a call: what still fits a processor's cache, or keeps a GPU busy
+FITS_A_CACHE, FILLS_A_GPU = 256, 2048  # rows in a call of a decoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +77,14 @@ def _probabilities(ordered: Tensor, number: int) -> Tensor:
 def rows_at_once(z: Tensor, options: Options) -> int:
     """How many rows are decoded at a time where samples z ``[A, K, B, L]`` are weighed without gradients.
 
-    On a GPU as many as then get gradients, which need more memory for each of them; on a CPU no more than is fast.
+    On a GPU up to twice as many as then get gradients, so that memory is not needed for what carries no weight: a
+    decoder that keeps nothing for a backward pass has two layers in memory at a time. On a CPU no more than is fast.
     """
     if options.micro_batch is not None:
         return options.micro_batch
-    least = LEAST.get(z.device.type, LEAST["cuda"])
+    if z.device.type == "cpu":
+        return FITS_A_CACHE
     n_experts, n_samples, n_rows, _ = z.shape
     chosen = n_samples if options.n_backward is None else options.n_backward
-    return least if z.device.type == "cpu" else max(least, n_experts * chosen * n_rows)
+    n_parts = math.ceil(n_samples / (2 * chosen))
+    return max(FILLS_A_GPU, n_experts * math.ceil(n_samples / n_parts) * n_rows)
