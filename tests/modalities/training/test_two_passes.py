@@ -86,6 +86,21 @@ def test_samples_are_weighed_in_parts(monkeypatch, gradient, impartial, samples)
     torch.testing.assert_close(vector(parts), vector(whole), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.filterwarnings("ignore")  # what torch says while it compiles is not ours
+def test_the_step_compiles_as_one_graph(monkeypatch):
+    """Nothing in it looks at numbers, so that it can also be captured as a CUDA graph."""
+    monkeypatch.setattr(_selection, "FITS_A_CACHE", 2 * N)
+    values, options = draw(N), {"objective": "siwae", "tightness": Balanced(0.6), "n_samples": K, "n_backward": 2}
+    model = core(network("mixture"), **options, impartial=BLOCKS)
+    noise = model.noise(N)
+    expected = gradients(model, values, None, noise)
+    model.network.zero_grad(set_to_none=True)
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True, dynamic=False)
+    compiled(values, None, noise).loss.backward()
+    for name, parameter in model.network.named_parameters():
+        torch.testing.assert_close(parameter.grad, expected[name], msg=name)
+
+
 def test_a_gpu_weighs_twice_as_many_at_a_time_as_get_gradients():
     z = torch.empty(3, 30, 128, 20, device="meta")
     rows = [rows_at_once(z, Options(n_samples=30, n_backward=m)) for m in (1, 5, 10, None)]
