@@ -320,7 +320,10 @@ TOGETHER = {
     "gradnorm": ({"impartial": {"LI": GradNorm(lr=0.1), "DEI": GradNorm(lr=0.1)}}, rows),
     "holes": ({"experts": "mixture-of-products", "impartial": {"LI": MGDA(), "EEI": IMTLG()}}, holes),
     "data set": ({"objective": "siwae", "impartial": {"LI": IMTLG()}}, lambda: Items(rows())),
+    "clipped": ({"objective": "siwae", "n_backward": 1}, holes),
+    "random": ({"impartial": {"LI": PCGrad(), "EEI": GradDrop()}}, rows),
 }
+MORE = {"clipped": {"clip_expert_norm": 1.0, "learning_rate_warm_up": 1.5}}
 UNEVEN = {
     "epochs": 2,
     "batch_size": 7,
@@ -341,7 +344,7 @@ torch.manual_seed(fabric.global_rank)  # processes need not have the same random
 found = {}
 for name, (options, data) in TOGETHER.items():
     validation = rows(8, seed=1) if name == "plain" else None
-    model = tiny(**options).fit(data(), **UNEVEN, fabric=fabric, validation=validation)
+    model = tiny(**options).fit(data(), **UNEVEN, **MORE.get(name, {}), fabric=fabric, validation=validation)
     found[name] = weights(model), model.history, model.sample(3, latent="prior")["image"]
 options, data = TOGETHER["impartial"]
 folder = sys.argv[1] + "/checkpoints"
@@ -370,7 +373,7 @@ torch.save(found, f"{sys.argv[1]}/{fabric.global_rank}.pt")
 def test_two_processes_are_one(two_processes, name):
     options, data = TOGETHER[name]
     validation = None if name != "plain" else rows(8, seed=1)
-    expected = tiny(**options).fit(data(), **UNEVEN, validation=validation)
+    expected = tiny(**options).fit(data(), **UNEVEN, **MORE.get(name, {}), validation=validation)
     first, second = (part[name] for part in two_processes)
     assert_same(first[0], second[0])
     for key, x in weights(expected).items():
@@ -378,6 +381,9 @@ def test_two_processes_are_one(two_processes, name):
             torch.testing.assert_close(first[0][key], x, rtol=1e-9, atol=1e-11, msg=lambda m, k=key: f"{k}: {m}")
     assert differ(weights(expected), weights(tiny(**options)))
     assert [row["step"] for row in first[1]] == [4, 8]
+    assert first[1] == second[1]
+    for found, row in zip(first[1], expected.history, strict=True):
+        assert found == pytest.approx(row, rel=1e-7)  # every reading, log q and gradients of experts too
     if name == "plain":
         assert first[1][-1]["validation"] == pytest.approx(expected.history[-1]["validation"], rel=1e-9)
 
@@ -525,7 +531,8 @@ def test_rows_of_the_history():
     names = ["log_likelihood/image", "log_likelihood/label", "rate/image", "rate/label"]
     health = ["share/image", "share/label", "effective_experts"]
     health += [f"log_likelihood_from/{expert}/{name}" for expert in ("image", "label") for name in ("image", "label")]
-    expected = ["epoch", "step", "bound", *names, "log_q", "loss", *health, "gradient", "kl_weight"]
+    norms = ["gradient_norm/image", "gradient_norm/label"]
+    expected = ["epoch", "step", "bound", *names, "log_q", "loss", *health, "gradient", *norms, "kl_weight"]
     every_step = tiny().fit(rows(), **FIT).history
     assert all(list(row) == expected for row in every_step)
     assert [row["epoch"] for row in every_step] == pytest.approx([(i + 1) / 5 for i in range(15)])
@@ -538,6 +545,10 @@ def test_rows_of_the_history():
         by_rows = sum(n * x for n, x in zip((5, 5, 5, 5, 4), numbers, strict=False)) / 24
         assert every_epoch[0][column] == pytest.approx(by_rows, rel=1e-5)
         assert every_other[0][column] == pytest.approx(sum(numbers[:2]) / 2, rel=1e-5)
+    for column in norms:  # roots of mean squares
+        squares = [row[column] ** 2 for row in every_step]
+        by_rows = sum(n * x for n, x in zip((5, 5, 5, 5, 4), squares, strict=False)) / 24
+        assert every_epoch[0][column] == pytest.approx(by_rows**0.5, rel=1e-5)
     assert all(row["loss"] == -row["bound"] for row in every_step)
     with_validation = tiny().fit(rows(), **FIT, validation=rows(8)).history
     assert list(with_validation[-1]) == ["epoch", "step", "kl_weight", "validation"]

@@ -142,7 +142,9 @@ class MultimodalVAE(nn.Module):
         observed: Mapping[str, Any] | None = None,
         validation: float | Modalities | Mapping[str, Any] | None = None,
         clip_norm: float | None = None,
+        clip_expert_norm: float | None = None,
         kl_warm_up: float = 0,
+        learning_rate_warm_up: float = 0,
         optimizer: Callable[[Iterator[nn.Parameter]], torch.optim.Optimizer] | None = None,
         device: str = "auto",
         precision: Precision = "32",
@@ -166,7 +168,9 @@ class MultimodalVAE(nn.Module):
             observed: Which rows have a modality, where holes are not marked in the data.
             validation: Rows, or the part of the rows, on which the weights with the best reconstruction are chosen.
             clip_norm: Longest gradient.
+            clip_expert_norm: Longest gradient of a row at the posterior of an expert: each is limited on its own.
             kl_warm_up: Number of epochs in which the KL weight rises from 0.
+            learning_rate_warm_up: Number of epochs, or the part of one, in which the learning rate rises from 0.
             optimizer: Makes another optimiser from the parameters.
             device: "auto", "cpu" or "cuda".
             precision: "32", "tf32" (on a GPU), or "bf16" and "16" where it is safe.
@@ -178,8 +182,9 @@ class MultimodalVAE(nn.Module):
             folder: Where checkpoints are kept. A training that finds one there resumes exactly where it was.
             checkpoint_every: Steps between checkpoints; None for one after every epoch.
             log_every: Steps between rows of `history`; None for one after every epoch.
-            seed: Of the order of rows and of the noise.
-            verbose: Whether to draw a progress bar; "auto" draws it on a terminal.
+            seed: Of the order of rows, of the noise, and of what methods draw.
+            verbose: Whether to show progress: a bar on a terminal, elsewhere a line now and then. "auto" does not
+                show that a short training has ended.
         """
         loop = train(
             self.core,
@@ -193,7 +198,9 @@ class MultimodalVAE(nn.Module):
             epochs=epochs,
             batch_size=batch_size,
             clip_norm=clip_norm,
+            clip_expert_norm=clip_expert_norm,
             kl_warm_up=kl_warm_up,
+            learning_rate_warm_up=learning_rate_warm_up,
             folder=None if folder is None else Path(folder),
             checkpoint_every=checkpoint_every,
             log_every=log_every,

@@ -157,6 +157,7 @@ class MixtureVAE(nn.Module):
         decoders: Sequence[Decoders] | None = None,
         fixed_density: bool = True,
         micro_batch: int | None = None,
+        watch: Callable[[Experts], Experts] | None = None,
     ) -> MixtureTerms:
         """All log-probabilities that the objectives need.
 
@@ -170,9 +171,11 @@ class MixtureVAE(nn.Module):
             fixed_density: Whether the parameters of the densities get no gradients ("sticking the landing").
             micro_batch: Decode about this many rows at a time and once more in the backward pass, which needs less
                 memory; None for all at once.
+            watch: Sees the experts before anything is done with them; gradients of one expert pass there.
         """
         prepared = self.prepare(values)
         experts = self.experts(prepared, observed)
+        experts = experts if watch is None else watch(experts)
         z = experts.samples(noise)  # [A, K, B, L]
         views = self.views_of_samples(z, experts, observed, split)
         log_likelihood = self.likelihoods_at(prepared, views, observed, decoders=decoders, micro_batch=micro_batch)

@@ -28,6 +28,7 @@ from ._blocks import make_blocks
 from ._options import Goal, Options
 from ._selection import Selection, select
 from ._step import Step
+from ._watch import Watch
 
 
 class Scored(NamedTuple):
@@ -107,6 +108,8 @@ class ImpartialMixture(nn.Module):
         noise: Tensor | None = None,
         kl_weight: Tensor | None = None,
         progress: Tensor | float = 0.0,
+        probe: Tensor | None = None,
+        limit: float | None = None,
     ) -> Step:
         """The loss of a batch and what it is made of.
 
@@ -116,6 +119,8 @@ class ImpartialMixture(nn.Module):
             noise: What `noise` gives; drawn if None.
             kl_weight: In place of the model's own.
             progress: Number of training steps done.
+            probe: Zeros ``[A]`` whose gradients will tell how long those of the experts are; see `Watch`.
+            limit: The longest gradient of an expert and a row; None for any.
         """
         options = self.options
         n_rows = len(next(iter(values.values())))
@@ -126,12 +131,13 @@ class ImpartialMixture(nn.Module):
             values, observed, noise = with_unrelated(ordered, observed, noise, options.n_negatives)
         scored = self._in_two_passes if options.two_passes and torch.is_grad_enabled() else self._in_one_pass
         latent_noise, luck = noise.split([self.network.n_latent, noise.shape[-1] - self.network.n_latent], -1)
-        bound, terms, shares = scored(values, observed, latent_noise, weight, progress, luck)
+        watch = Watch(probe, limit, n_rows)
+        bound, terms, shares = scored(values, observed, latent_noise, weight, progress, luck, watch)
         value = bound[:n_rows]
         if options.objective == "contrastive":
             unrelated = bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
             value = contrastive(value, unrelated, options.contrast, comparable(observed, n_rows))
-        return self._step(-value.mean(), terms, observed, n_rows, shares)
+        return self._step(-value.mean() + watch.told, terms, observed, n_rows, shares)
 
     def score(self, log_likelihood: Tensor) -> float:
         """How well rows were reconstructed: the mean log-likelihoods ``[D]``, each divided by its dimension."""
@@ -155,6 +161,7 @@ class ImpartialMixture(nn.Module):
         weight: float | Tensor,
         progress: Tensor | float,
         luck: Tensor,
+        watch: Watch,
     ) -> Scored:
         """All samples are decoded once, with gradients that meet in the blocks."""
         options = self.options
@@ -167,6 +174,7 @@ class ImpartialMixture(nn.Module):
             decoders=self._decoders(),
             fixed_density=options.gradient != "plain",
             micro_batch=options.micro_batch if torch.is_grad_enabled() else None,
+            watch=watch,
         )
         log_likelihood, present = self._locally(terms.log_likelihood), terms.experts.present
         if options.objective == "mmjsd":
@@ -194,6 +202,7 @@ class ImpartialMixture(nn.Module):
         weight: float | Tensor,
         progress: Tensor | float,
         luck: Tensor,
+        watch: Watch,
     ) -> Scored:
         """The same, but all samples are decoded without gradients first, to know what they count.
 
@@ -202,7 +211,7 @@ class ImpartialMixture(nn.Module):
         """
         options, network = self.options, self.network
         prepared = network.prepare(values)
-        experts = network.experts(prepared, observed)
+        experts = watch(network.experts(prepared, observed))
         z = experts.samples(noise)
         with torch.no_grad():
             terms = self._without_gradients(prepared, experts, z, observed)
@@ -294,6 +303,7 @@ class ImpartialMixture(nn.Module):
                 log_likelihood_from=_mean(log_p, there, (1,)),
                 n_likelihood=there.sum((0, 1)),
                 n_rate=present.sum(1),
+                n_log_q=present.sum(),
                 n_likelihood_from=there.sum(1),
             )
 
