@@ -69,8 +69,6 @@ def _check(settings: Mapping[str, Any]) -> None:
     for name in ("clip_norm", "clip_expert_norm"):
         if settings[name] is not None:
             check_number(name, settings[name], above=True)
-    for name in ("kl_warm_up", "learning_rate_warm_up"):
-        check_number(name, settings[name])
 
 
 def rows_for_fit(

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from ...common import log_normal
-from ..likelihoods import Likelihood, full_precision
+from ..likelihoods import Likelihood, full_precision, log_prob
 from ._experts import Experts, members_observed, product_of_experts
 
 SMALLEST_SCALE = 1e-6
@@ -250,7 +250,7 @@ def _decode_and_compare(
 
     def compare(part: Tensor) -> Tensor:
         parameters = decoder(part.flatten(0, 1)).unflatten(0, part.shape[:2])
-        return likelihood.log_prob(parameters, x)
+        return log_prob(likelihood, parameters, x)
 
     if micro_batch is None:
         return compare(z)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ...common import log_normal
 from ...impartial import Method, scale_gradient
 from ..models import Experts, MixtureTerms, MixtureVAE, log_densities
+from ..networks import architecture_text
 from ..objectives import (
     Weighing,
     comparable,
@@ -149,7 +150,11 @@ class ImpartialMixture(nn.Module):
         about = {name: str(likelihood) for name, likelihood in zip(self.names, network.likelihoods, strict=True)}
         about |= {"n_latent": str(network.n_latent), "prior_expert": str(network.prior_expert)}
         about |= {"experts": ", ".join(self.expert_names), **self.options.settings()}
-        return about | {"impartial": str(self.blocks)}
+        about |= {"impartial": str(self.blocks)}
+        for what, networks in (("encoder", network.encoders), ("decoder", network.decoders)):
+            parts = zip(self.names, networks, strict=True)
+            about |= {f"The {what} of {name!r}": architecture_text(part) for name, part in parts}
+        return about
 
     # the objective of every row
 
