@@ -632,11 +632,11 @@ def test_gradients_of_experts_tell_who_learns():
         lost[-1].bias[:2] = 30.0
     row = tiny(objective="siwae", tightness=None, label_encoder=lost).fit(rows(), **FIT).history[0]
     assert row["gradient_norm/label"] < 1e-3 * row["gradient_norm/image"]
-    data = holes()
     options = FIT | {"epochs": 1, "learning_rate": 0.0, "log_every": None}
-    by_one, whole = (tiny(n_samples=1).fit(data, **options | {"batch_size": n}).history[0] for n in (1, 24))
+    model = {"n_samples": 200, "objective": "elbo"}
+    parts, whole = (tiny(**model).fit(holes(48), **options | {"batch_size": n}).history[0] for n in (4, 48))
     for name in ("image", "label"):  # other noise for other batches; without it they would be the same
-        assert by_one[f"gradient_norm/{name}"] == pytest.approx(whole[f"gradient_norm/{name}"], rel=0.4)
+        assert parts[f"gradient_norm/{name}"] == pytest.approx(whole[f"gradient_norm/{name}"], rel=0.1)
     only = tiny().fit({**rows(), "label": [None] * 24}, **options).history[0]
     assert "gradient_norm/label" not in only
     assert "gradient_norm/image" in only
@@ -713,7 +713,7 @@ def test_seeds():
     assert differ(weights(first), weights(other))
 
 
-@pytest.mark.parametrize("impartial", [{"LI": PCGrad()}, {"EEI": GradDrop(), "DEI": CAGrad() >> PCGrad()}], ids=str)
+@pytest.mark.parametrize("impartial", [{"LI": GradDrop()}, {"EEI": GradDrop(), "DEI": CAGrad() >> PCGrad()}], ids=str)
 def test_random_methods_follow_the_seed_of_the_training(impartial):
     found = []
     for global_seed in (0, 1):
@@ -724,12 +724,19 @@ def test_random_methods_follow_the_seed_of_the_training(impartial):
     assert found[0].history == found[1].history
     assert_same(weights(found[0]), weights(found[1]))
     copy.deepcopy(found[0])  # no generator is left behind
-    own = {goal: copy.deepcopy(method) for goal, method in impartial.items()}
-    other = tiny(impartial=own)
-    for part in other.core.blocks.modules():
-        if getattr(part, "is_random", False) and hasattr(part, "generator"):
-            part.generator = torch.Generator().manual_seed(5)
-    assert differ(weights(other.fit(rows(), **FIT)), weights(found[0]))
+
+
+def test_a_generator_of_ones_own_is_left_to_a_method():
+    def trained(seed):
+        model = tiny(impartial={"LI": GradDrop()})
+        if seed is not None:
+            model.blocks["LI"].method.generator = torch.Generator().manual_seed(seed)
+        return weights(model.fit(rows(), **FIT))
+
+    first, again, other, none = map(trained, (5, 5, 6, None))
+    assert_same(first, again)
+    assert differ(first, other)
+    assert differ(first, none)
 
 
 @pytest.mark.parametrize("form", [dict, Modalities, Items])
