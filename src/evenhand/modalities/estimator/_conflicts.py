@@ -50,8 +50,7 @@ class Conflicts(Monitor):
             if share < neglected * even:
                 found.append(
                     f"The expert {name!r} has {share:.2%} of the weights, where an even share would be {even:.0%}, "
-                    f"and {norm:.2g} nats of the gradient for its posterior; {self.effective_experts:.1f} of "
-                    f"{len(names)} experts count."
+                    f"and a gradient of {norm:.2g} nats; {self.effective_experts:.1f} of {len(names)} experts count."
                 )
         return found
 
