@@ -52,7 +52,7 @@ def _bar(total: float, done: float) -> Iterator[Tick]:
 
     columns = (TextColumn("{task.description:34}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("training", total=total, completed=done)
+        task = bar.add_task("training", total=total, completed=done)  # type: ignore[arg-type]
         yield lambda steps, words: bar.update(task, advance=steps, description=words)
 
 

@@ -259,7 +259,7 @@ def _rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, wh
     """The factor ``[..., 1]`` that takes a squared length to the one wanted.
 
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
-    rounding error of its terms. Nor is it made longer than the precision of the gradients allows, by 1 / eps: a method may settle on a gradient that
+    rounding error of its terms. Nor is it made longer by more than 1 / eps: a method may settle on a gradient that
     has vanished beside others (MGDA does), and then it is their rounding error that would be blown up.
     """
     terms = vecdot(weights.square(), gram.diagonal(dim1=-2, dim2=-1))

@@ -205,8 +205,7 @@ def _train(
 
 
 def _lives(folder: Folder, names: list[str], modalities: list[str]) -> dict[str, Any]:
-    """How experts fared over training: shares of the weights, rates and lengths of gradients in nats; how many counted;
-    and how well each told every modality at the end."""
+    """How experts fared over training, from the history, and how well each told every modality at the end."""
     rows = json.loads((folder.path / "history.json").read_text())["rows"]
     rows = [row for row in rows if any(f"share/{name}" in row for name in names)]
     kinds = ("share", "rate", "gradient_norm")

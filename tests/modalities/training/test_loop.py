@@ -671,7 +671,9 @@ def test_the_progress_bar(capsys):
     shown = capsys.readouterr()
     assert "epoch 3/3, bound -" in shown.err
     assert "100%" in shown.err
-    assert re.search(r"of 2 experts count, (image|label) learns least \(50% of the weights, gradient [\d.]+\)", shown.err)
+    assert re.search(
+        r"of 2 experts count, (image|label) learns least \(50% of the weights, gradient [\d.]+", shown.err
+    )
     assert shown.out == ""
     for verbose in (False, "auto"):  # this is no terminal
         tiny().fit(rows(), **FIT, verbose=verbose)

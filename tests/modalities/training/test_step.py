@@ -7,7 +7,14 @@ import torch
 
 from evenhand.impartial import Sum
 from evenhand.modalities.training import GOALS, Options, Step
-from evenhand.modalities.training._step import READINGS, Reading, columns_of, first_cause, means_and_counts, squared_columns
+from evenhand.modalities.training._step import (
+    READINGS,
+    Reading,
+    columns_of,
+    first_cause,
+    means_and_counts,
+    squared_columns,
+)
 
 from .._linear import core, draw, network
 

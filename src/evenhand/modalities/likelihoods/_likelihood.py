@@ -143,11 +143,11 @@ def log_prob(likelihood: Likelihood, parameters: Tensor, x: Tensor) -> Tensor:
         parameters: What the decoder says of S samples and B rows, ``[S, B, *parameter_shape]``.
         x: Prepared values, ``[B, *shape]``.
     """
-    log_p = likelihood.log_prob(parameters, x)
-    if not isinstance(log_p, Tensor) or log_p.shape != parameters.shape[:2]:
+    log_p, expected = likelihood.log_prob(parameters, x), parameters.shape[:2]
+    if not isinstance(log_p, Tensor) or log_p.shape != expected:
         found = list(log_p.shape) if isinstance(log_p, Tensor) else type(log_p).__name__
         raise ValueError(
-            f"log_prob of {likelihood} should give one number for every sample and row, {list(parameters.shape[:2])}, "
+            f"log_prob of {likelihood} should give one number for every sample and row, {list(expected)}, "
             f"of parameters {list(parameters.shape)} and values {list(x.shape)}. Found {found}. "
             "Sum over the elements of an item, and over nothing else."
         )

@@ -18,9 +18,7 @@ def check_training(loop: Loop) -> None:
             f"Found {loop.batch_size}."
         )
     if loop.fabric.strategy.precision.precision in ("bf16-true", "16-true"):
-        raise ValueError(
-            "precision should be 'bf16-mixed' or '16-mixed' for half precision: densities need more."
-        )
+        raise ValueError("precision should be 'bf16-mixed' or '16-mixed' for half precision: densities need more.")
     if loop.checkpoint_every and loop.folder is None:
         raise ValueError("folder should be given with checkpoint_every: it is where checkpoints go.")
     for name, what in (("kl_warm_up", "KL weight"), ("learning_rate_warm_up", "learning rate")):
