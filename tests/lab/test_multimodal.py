@@ -96,6 +96,10 @@ def test_the_report_has_what_the_contract_says(whole):
     assert experts["names"] == ["digit", "colour", "text"]
     assert len(experts["steps"]) == len(experts["share"]) == len(experts["rate"]) > 0
     assert all(sum(shares) == pytest.approx(1) for shares in experts["share"])
+    assert len(experts["gradient_norm"]) == len(experts["effective_experts"]) == len(experts["steps"])
+    assert all(norm > 0 for norms in experts["gradient_norm"] for norm in norms)
+    assert experts["modalities"] == experts["names"]
+    assert [len(told) for told in experts["log_likelihood_from"]] == [3, 3, 3]
     assert report["experiment"] == "multimodal"
     assert report["name"] == "digits_in_three-mmvae-siwae-li-eei-dei-gradnorm0.5-0"
     assert from_dict(report["config"]) == IMPARTIAL

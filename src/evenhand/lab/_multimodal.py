@@ -74,7 +74,7 @@ def run_multimodal(
         "data": {"name": dataset.name, **rows.about()},
         **scores,
         "sentences": sentences,
-        "experts": _lives(folder, model.core.expert_names),
+        "experts": _lives(folder, model.core.expert_names, model.core.names),
         "seconds": {name: round(s, 1) for name, s in seconds.items()},
     }
 
@@ -204,12 +204,17 @@ def _train(
     return seconds
 
 
-def _lives(folder: Folder, names: list[str]) -> dict[str, Any]:
-    """How experts fared over training: their shares of the weights, and their rates in nats."""
+def _lives(folder: Folder, names: list[str], modalities: list[str]) -> dict[str, Any]:
+    """How experts fared over training, from the history, and how well each told every modality at the end."""
     rows = json.loads((folder.path / "history.json").read_text())["rows"]
     rows = [row for row in rows if any(f"share/{name}" in row for name in names)]
-    lives = {kind: [[row.get(f"{kind}/{name}", 0.0) for name in names] for row in rows] for kind in ("share", "rate")}
-    return {"names": names, "steps": [row["step"] for row in rows], **lives}
+    kinds = ("share", "rate", "gradient_norm")
+    lives = {kind: [[row.get(f"{kind}/{name}", 0.0) for name in names] for row in rows] for kind in kinds}
+    last = rows[-1] if rows else {}
+    told = [[last.get(f"log_likelihood_from/{name}/{other}") for other in modalities] for name in names]
+    counted = [row.get("effective_experts", 1.0) for row in rows]
+    about = {"effective_experts": counted, "modalities": modalities, "log_likelihood_from": told}
+    return {"names": names, "steps": [row["step"] for row in rows], **lives, **about}
 
 
 class _Progress:

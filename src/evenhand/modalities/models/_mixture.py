@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from ...common import log_normal
-from ..likelihoods import Likelihood, full_precision
+from ..likelihoods import Likelihood, full_precision, log_prob
 from ._experts import Experts, members_observed, product_of_experts
 
 SMALLEST_SCALE = 1e-6
@@ -157,6 +157,7 @@ class MixtureVAE(nn.Module):
         decoders: Sequence[Decoders] | None = None,
         fixed_density: bool = True,
         micro_batch: int | None = None,
+        watch: Callable[[Experts], Experts] | None = None,
     ) -> MixtureTerms:
         """All log-probabilities that the objectives need.
 
@@ -170,9 +171,11 @@ class MixtureVAE(nn.Module):
             fixed_density: Whether the parameters of the densities get no gradients ("sticking the landing").
             micro_batch: Decode about this many rows at a time, which needs less memory; with gradients, once more in
                 the backward pass. None for all at once.
+            watch: Sees the experts before anything is done with them; gradients of one expert pass there.
         """
         prepared = self.prepare(values)
         experts = self.experts(prepared, observed)
+        experts = experts if watch is None else watch(experts)
         z = experts.samples(noise)  # [A, K, B, L]
         views = self.views_of_samples(z, experts, observed, split)
         log_likelihood = self.likelihoods_at(prepared, views, observed, decoders=decoders, micro_batch=micro_batch)
@@ -247,7 +250,7 @@ def _decode_and_compare(
 
     def compare(part: Tensor) -> Tensor:
         parameters = decoder(part.flatten(0, 1)).unflatten(0, part.shape[:2])
-        return likelihood.log_prob(parameters, x)
+        return log_prob(likelihood, parameters, x)
 
     if micro_batch is None:
         return compare(z)

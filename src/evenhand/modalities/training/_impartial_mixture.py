@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ...common import log_normal
 from ...impartial import Method, scale_gradient
 from ..models import Experts, MixtureTerms, MixtureVAE, log_densities
+from ..networks import architecture_text
 from ..objectives import (
     Weighing,
     comparable,
@@ -28,6 +29,7 @@ from ._blocks import make_blocks
 from ._options import Goal, Options
 from ._selection import Selection, rows_at_once, select
 from ._step import Step
+from ._watch import Watch
 
 
 class Given(NamedTuple):
@@ -40,6 +42,7 @@ class Given(NamedTuple):
         luck: As many for the choice of samples, ``[A, K, B, 1]``; none, ``[A, K, B, 0]``, where none are chosen.
         weight: Of the rate.
         progress: Number of training steps done.
+        watch: Sees the experts before anything is done with them.
     """
 
     values: Mapping[str, Tensor]
@@ -48,6 +51,7 @@ class Given(NamedTuple):
     luck: Tensor
     weight: float | Tensor
     progress: Tensor | float
+    watch: Watch
 
 
 class Scored(NamedTuple):
@@ -127,6 +131,8 @@ class ImpartialMixture(nn.Module):
         noise: Tensor | None = None,
         kl_weight: Tensor | None = None,
         progress: Tensor | float = 0.0,
+        probe: Tensor | None = None,
+        limit: float | None = None,
     ) -> Step:
         """The loss of a batch and what it is made of.
 
@@ -136,6 +142,8 @@ class ImpartialMixture(nn.Module):
             noise: What `noise` gives; drawn if None.
             kl_weight: In place of the model's own.
             progress: Number of training steps done.
+            probe: Zeros ``[A]`` whose gradients will tell how long those of the experts are; see `Watch`.
+            limit: The longest gradient of an expert and a row; None for any.
         """
         options = self.options
         n_rows = len(next(iter(values.values())))
@@ -146,12 +154,13 @@ class ImpartialMixture(nn.Module):
             values, observed, noise = with_unrelated(ordered, observed, noise, options.n_negatives)
         latent, luck = noise.tensor_split([self.network.n_latent], -1)
         score = self._in_two_passes if options.two_passes and torch.is_grad_enabled() else self._in_one_pass
-        bound, terms, shares = score(Given(values, observed, latent, luck, weight, progress))
+        watch = Watch(probe, limit, n_rows)
+        bound, terms, shares = score(Given(values, observed, latent, luck, weight, progress, watch))
         value = bound[:n_rows]
         if options.objective == "contrastive":
             unrelated = bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
             value = contrastive(value, unrelated, options.contrast, comparable(observed, n_rows))
-        return self._step(-value.mean(), terms, observed, n_rows, shares)
+        return self._step(-value.mean() + watch.told, terms, observed, n_rows, shares)
 
     def score(self, log_likelihood: Tensor) -> float:
         """How well rows were reconstructed: the mean log-likelihoods ``[D]``, each divided by its dimension."""
@@ -163,7 +172,11 @@ class ImpartialMixture(nn.Module):
         about = {name: str(likelihood) for name, likelihood in zip(self.names, network.likelihoods, strict=True)}
         about |= {"n_latent": str(network.n_latent), "prior_expert": str(network.prior_expert)}
         about |= {"experts": ", ".join(self.expert_names), **self.options.settings()}
-        return about | {"impartial": str(self.blocks)}
+        about |= {"impartial": str(self.blocks)}
+        for what, networks in (("encoder", network.encoders), ("decoder", network.decoders)):
+            parts = zip(self.names, networks, strict=True)
+            about |= {f"The {what} of {name!r}": architecture_text(part) for name, part in parts}
+        return about
 
     # the objective of every row
 
@@ -179,6 +192,7 @@ class ImpartialMixture(nn.Module):
             decoders=self._decoders(),
             fixed_density=options.gradient != "plain",
             micro_batch=options.micro_batch if torch.is_grad_enabled() else None,
+            watch=given.watch,
         )
         log_likelihood, present = self._locally(terms.log_likelihood), terms.experts.present
         if options.objective == "mmjsd":
@@ -194,7 +208,7 @@ class ImpartialMixture(nn.Module):
         """
         options, network, observed = self.options, self.network, given.observed
         prepared = network.prepare(given.values)
-        experts = network.experts(prepared, observed)
+        experts = given.watch(network.experts(prepared, observed))
         z = experts.samples(given.noise)
         with torch.no_grad():
             terms = self._without_gradients(prepared, experts, z.detach(), observed)
@@ -306,6 +320,7 @@ class ImpartialMixture(nn.Module):
                 log_likelihood_from=_mean(log_p, there, (1,)),
                 n_likelihood=there.sum((0, 1)),
                 n_rate=present.sum(1),
+                n_log_q=present.sum(),
                 n_likelihood_from=there.sum(1),
             )
 
