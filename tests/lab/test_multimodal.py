@@ -19,6 +19,7 @@ from evenhand.lab._config import (
     MultimodalData,
     MultimodalEvaluation,
     MultimodalExperiment,
+    MultimodalModel,
     MultimodalObjective,
     MultimodalTraining,
     from_dict,
@@ -238,7 +239,7 @@ def test_layers_are_those_of_the_networks():
     assert count[1] - count[0] == 6 * (128 * 128 + 128)
 
 
-def test_settings_reach_the_model_and_the_judges(monkeypatch):
+def test_settings_reach_the_model():
     config = replace(
         MultimodalExperiment(),
         model=MultimodalModel(scale="softplus"),
@@ -249,7 +250,9 @@ def test_settings_reach_the_model_and_the_judges(monkeypatch):
     assert model.core.options.n_backward == 2
     assert not model.core.options.preserve_norm
     x = torch.rand(3, 1, 28, 28)
-    softplus, softmax = (m.network.encoders["mnist"](x)[1] for m in (model, build_model(MultimodalExperiment())))
+    softplus, softmax = (
+        m.network.encoders["mnist"](x)[1].detach() for m in (model, build_model(MultimodalExperiment()))
+    )
     assert softmax.sum(-1) == pytest.approx(20, abs=1e-3)
     assert softplus.sum(-1).std() > 1e-3
     with pytest.raises(ValueError, match="model.scale should be one of '' for digits_in_three. Found 'softplus'"):
