@@ -250,9 +250,7 @@ def test_settings_reach_the_model():
     assert model.core.options.n_backward == 2
     assert not model.core.options.preserve_norm
     x = torch.rand(3, 1, 28, 28)
-    softplus, softmax = (
-        m.network.encoders["mnist"](x)[1].detach() for m in (model, build_model(MultimodalExperiment()))
-    )
+    softplus, softmax = (m.network.encoders[0](x)[1].detach() for m in (model, build_model(MultimodalExperiment())))
     assert softmax.sum(-1) == pytest.approx(20, abs=1e-3)
     assert softplus.sum(-1).std() > 1e-3
     with pytest.raises(ValueError, match="model.scale should be one of '' for digits_in_three. Found 'softplus'"):
