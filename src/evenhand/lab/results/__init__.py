@@ -1,5 +1,6 @@
 """Results from reports alone: tables of them, the paper's numbers beside ours, and which differences are chance."""
 
+from ._beside_paper import all_live, beside_the_paper
 from ._columns import ColumnErrors, Tally, column_pairs, medians, tally
 from ._costs import controls, equal_rate, overhead, reached
 from ._of_modalities import OBJECTIVES, coherence_by_objective, log_likelihoods, table3, table4, table5, table9
@@ -53,6 +54,8 @@ __all__ = [
     "Table",
     "TableReport",
     "Tally",
+    "all_live",
+    "beside_the_paper",
     "chosen_results",
     "coherence_by_objective",
     "coherence_rows",
