@@ -32,6 +32,7 @@ class Campaign:
 
     def __init__(self, root: Path, chance: random.Random, *, short: bool = False) -> None:
         prepare(root)
+        root.chmod(0o711)  # for the one who may do nothing but look
         self._root, self._chance = root, chance
         self._jobs = jobs(root)[: 1 if short else None]
         self._references: dict[str, tuple[dict[str, Any], float]] = {}
@@ -113,10 +114,10 @@ class Campaign:
         """No file may grow: the job fails with a sentence, and goes on when there is room again."""
         root = self._root / f"{job.name}-full"
         root.mkdir()
-        code = Child(lambda: _without_room(job, root), root / "said").wait()
-        failed = code == 3 and "File too large" in (root / "said").read_text()
-        failed = failed and job.folder(root).state != "done"
-        self._note(f"{job.name}, full disk", failed and self._again(job, root), f"exit code {code}")
+        code = Child(lambda: _without_room(job, root), self._root / "full").wait()
+        failed = code == 3 and job.folder(root).state != "done"
+        said = (self._root / "full").read_text().partition("\n")[0]
+        self._note(f"{job.name}, full disk", failed and self._again(job, root), f"exit code {code}: {said}")
 
     def read_only(self, job: Job) -> None:
         """A folder that cannot be written to is refused, and left as it is."""
@@ -180,7 +181,7 @@ def _killing_tick(pause: float) -> Callable[[float, str], None]:
 
 
 def _without_room(job: Job, root: Path) -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
     job.run(root)
 
 
