@@ -69,9 +69,10 @@ class Campaign:
 
     def _torment(self, job: Job, root: Path, moment: str, kills: int) -> None:
         """Kill a job until it gets through, or until there were enough kills; then compare."""
-        for _ in range(MOST_STARTS):
+        for number in range(MOST_STARTS):
             spared = self.n_kills >= kills
-            code = self._start(job, root, "" if spared else moment)
+            # a machine that became busy must not keep it from its first checkpoint for ever
+            code = self._start(job, root, "" if spared else moment, patience=1.1 + 0.3 * number)
             if code == 0:
                 break
             if code != -9:
@@ -85,12 +86,12 @@ class Campaign:
             self.failures.append(f"{job.name}: other results after kills {moment}, seed {root.name}")
         print(f"{root.name}: {self.n_kills} kills so far, {len(self.failures)} failures", flush=True)
 
-    def _start(self, job: Job, root: Path, moment: str) -> int:
+    def _start(self, job: Job, root: Path, moment: str, *, patience: float) -> int:
         root.mkdir(exist_ok=True)
         seconds, pause, k = self.reference(job)[1], self._chance.random(), self._chance.randint(1, 60)
         child = Child(_doomed(job, root, moment, pause, k), root / "said")
         if moment == ANY_TIME:
-            time.sleep(1.1 * seconds * pause)
+            time.sleep(patience * seconds * pause)
             child.kill()
         return child.wait()
 
