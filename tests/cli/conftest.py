@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand.cli._app import app
-from evenhand.common import Heartbeat
+from evenhand.common import Heartbeat, _progress
 
 from ..datasets.conftest import data_folder  # noqa: F401  # a fixture
 
@@ -21,6 +21,7 @@ def _patience():
     """On a busy machine, too, nobody says that it takes long: what is printed is compared word for word."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Heartbeat.__init__, "__kwdefaults__", {"first": 600.0})
+        patch.setattr(_progress, "MOMENTS", (600.0,))
         yield
 
 
