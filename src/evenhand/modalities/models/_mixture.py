@@ -169,8 +169,8 @@ class MixtureVAE(nn.Module):
             split_densities: Hands the samples to the densities of the experts; here gradients of the experts meet.
             decoders: Every decoder as it is called for each expert; here gradients of a decoder's parameters meet.
             fixed_density: Whether the parameters of the densities get no gradients ("sticking the landing").
-            micro_batch: Decode about this many rows at a time and once more in the backward pass, which needs less
-                memory; None for all at once.
+            micro_batch: Decode about this many rows at a time, which needs less memory; with gradients, once more in
+                the backward pass. None for all at once.
             watch: Sees the experts before anything is done with them; gradients of one expert pass there.
         """
         prepared = self.prepare(values)
@@ -255,6 +255,8 @@ def _decode_and_compare(
     if micro_batch is None:
         return compare(z)
     chunks = z.split(max(1, micro_batch // max(1, z.shape[1])))
+    if not torch.is_grad_enabled():
+        return torch.cat([compare(chunk) for chunk in chunks])
     return torch.cat([checkpoint(compare, chunk, use_reentrant=False) for chunk in chunks])
 
 
