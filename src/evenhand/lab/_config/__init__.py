@@ -12,6 +12,13 @@ from ._multimodal import (
     MultimodalObjective,
     MultimodalTraining,
 )
+from ._survival import (
+    SurvivalExperiment,
+    SurvivalImpartiality,
+    SurvivalModel,
+    SurvivalObjective,
+    TightnessLabel,
+)
 from ._tables import Data, Evaluation, Model, Objective, Runs, TableExperiment, Training
 
 __all__ = [
