@@ -10,7 +10,6 @@ figure 4 are not made here: they need generated rows, which are not kept.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
@@ -18,7 +17,6 @@ import sys
 from pathlib import Path
 
 from summaries import MAIN, REPORTS, summary
-from survival.count import table
 from typer.testing import CliRunner
 
 from evenhand.cli._app import app
@@ -39,8 +37,6 @@ def printed(command: str) -> str:
     words = shlex.split(command)
     if words[:2] == ["python", "paper/summaries.py"]:
         return summary(words[2])
-    if words[:3] == ["python", "paper/survival/count.py", "--table"]:
-        return table(json.loads((PAPER.parent / words[3]).read_text()))
     result = CliRunner().invoke(app, words[1:], prog_name=words[0])
     if words[0] != "evenhand" or result.exit_code:
         raise ValueError(f"A part should begin with a command that works. Found {command!r}. {result.output}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import time
 import warnings
 from collections.abc import Mapping
@@ -19,7 +17,7 @@ from ..modalities.estimator import MultimodalVAE
 from ..modalities.training import Health
 from ._config import SurvivalExperiment, to_dict
 from ._folder import Folder
-from ._multimodal import Progress, load_split, some_training_rows
+from ._multimodal import CLOCK, Progress, load_split, some_training_rows
 from .judges import coherence, rates
 
 
@@ -41,6 +39,7 @@ def run_survival(
     train, test = _rows(config, dataset), load_split(dataset, "test", 0)
     model = build_survivor(config, dataset)
     seconds = _train(model, train, config, dataset.learning_rate, folder, device, tick, save_steps)
+    (folder.path / CLOCK).unlink(missing_ok=True)
     started = time.monotonic()
     tick(0, "scoring test rows")
     measured = _measure(model, test, dataset, config, device)
@@ -130,7 +129,7 @@ def _entry(
         "seed": config.training.seed,
         "steps": int(last["step"]),
         "n_backward": config.objective.n_backward or None,
-        "share": [round(last.get(f"share/{name}", math.nan), 5) for name in experts],
+        "share": [round(last[f"share/{name}"], 5) for name in experts],
         "rate": [round(last[f"rate/{name}"], 1) for name in experts],
         "bound": round(last["bound"], 1),
     }

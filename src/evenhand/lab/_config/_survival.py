@@ -16,7 +16,7 @@ from ._multimodal import MethodLabel, MultimodalData, MultimodalEvaluation, Mult
 
 TightnessLabel = Literal["tight", "balanced", "tempered", "partly tight", "loose to tight", "defensive", "loose"]
 
-# The one dictionary from a name in a TOML file to a class. The loose bound is another objective, and has no tightness.
+# From a name in a TOML file to a class. The loose bound is another objective, and has no tightness.
 PLAIN: Mapping[TightnessLabel, Callable[[], Tightness | None]] = MappingProxyType(
     {"tight": Tight, "partly tight": PartlyTight, "loose": lambda: None}
 )
