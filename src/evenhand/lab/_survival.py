@@ -129,7 +129,7 @@ def _entry(
         "seed": config.training.seed,
         "steps": int(last["step"]),
         "n_backward": config.objective.n_backward or None,
-        "share": [round(last[f"share/{name}"], 5) for name in experts],
+        "share": [round(last[f"share/{name}"], 7) for name in experts],
         "rate": [round(last[f"rate/{name}"], 1) for name in experts],
         "bound": round(last["bound"], 1),
     }
@@ -137,7 +137,7 @@ def _entry(
 
 def _lives(history: list[dict[str, float]], experts: list[str]) -> dict[str, Any]:
     """Shares and rates of the experts over training, a row for every look."""
-    found = {kind: [[round(row[f"{kind}/{e}"], 5) for e in experts] for row in history] for kind in ("share", "rate")}
+    found = {kind: [[round(row[f"{kind}/{e}"], 7) for e in experts] for row in history] for kind in ("share", "rate")}
     return {"steps": [int(row["step"]) for row in history], **found}
 
 
