@@ -16,6 +16,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from multimodal import defaults
 from summaries import MAIN, REPORTS, summary
 from typer.testing import CliRunner
 
@@ -37,6 +38,8 @@ def printed(command: str) -> str:
     words = shlex.split(command)
     if words[:2] == ["python", "paper/summaries.py"]:
         return summary(words[2])
+    if words[:2] == ["python", "paper/multimodal/defaults.py"]:
+        return defaults.table(words[2])
     result = CliRunner().invoke(app, words[1:], prog_name=words[0])
     if words[0] != "evenhand" or result.exit_code:
         raise ValueError(f"A part should begin with a command that works. Found {command!r}. {result.output}")
