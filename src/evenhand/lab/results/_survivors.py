@@ -113,13 +113,13 @@ def _arm(run: Run, labels: Sequence[str]) -> list[str | Cell]:
 
 def _numbers(runs: Sequence[Run], n_experts: int, pairs: Sequence[str]) -> list[str | Cell]:
     """Survivors, deaths, rates and coherence of the trainings of an arm."""
-    deaths = [_deaths(run) for run in runs]
-    alive, n = sum(not any(map(any, found)) for found in deaths), len(runs)
+    dead = [deaths(run["share"], run["rate"]) for run in runs]
+    alive, n = sum(not any(map(any, found)) for found in dead), len(runs)
     low, high = wilson(alive, n)
     words = f"{alive} of {n} ({100 * low:.0f} to {100 * high:.0f} %)"
     cells: list[str | Cell] = [Cell(alive / n, words=words), _unwarned(runs)]
     for i in range(n_experts):
-        starved, away = (sum(found[i][kind] for found in deaths) for kind in (0, 1))
+        starved, away = (sum(found[i][kind] for found in dead) for kind in (0, 1))
         cells.append(f"{starved} / {away}")
     cells.append(", ".join(f"{statistics.median(run['rate'][i] for run in runs):,.0f}" for i in range(n_experts)))
     return [*cells, *_coherences(runs, pairs)]
@@ -131,9 +131,8 @@ def _unwarned(runs: Sequence[Run]) -> Cell:
     return Cell(sum(known) / len(known), words=f"{sum(known)} of {len(known)}") if known else UNKNOWN
 
 
-def _deaths(run: Run) -> list[tuple[bool, bool]]:
+def deaths(shares: Sequence[float], rates: Sequence[float]) -> list[tuple[bool, bool]]:
     """For every expert whether it starves, and whether its posterior has run away."""
-    shares, rates = run["share"], run["rate"]
     others = [[*rates[:i], *rates[i + 1 :]] for i in range(len(rates))]
     return [
         (starves(share, len(shares)), runs_away(rate, rest))
