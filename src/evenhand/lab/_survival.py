@@ -160,7 +160,7 @@ def _measure(
     some: dict[str, Any] = {"subsets": [[name] for name in names], "n_rows": config.evaluation.rows or None}
     test_rates = rates(model.network, test.data, **some)
     found: dict[str, Any] = {"test_rate": [round(test_rates[name,], 1) for name in names]}
-    judges = dataset.judges(model.likelihoods, device=device)
+    judges = dataset.judges(model.likelihoods, device=device, judge=config.evaluation.judge)
     if judges is None:
         return found
     judged = coherence(model.network, test.data, cast("Labelled", test).labels, judges, **some)
