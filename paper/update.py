@@ -10,7 +10,6 @@ figure 4 are not made here: they need generated rows, which are not kept.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
@@ -19,7 +18,6 @@ from pathlib import Path
 
 from multimodal import defaults
 from summaries import MAIN, REPORTS, summary
-from survival.count import table
 from typer.testing import CliRunner
 
 from evenhand.cli._app import app
@@ -40,8 +38,6 @@ def printed(command: str) -> str:
     words = shlex.split(command)
     if words[:2] == ["python", "paper/summaries.py"]:
         return summary(words[2])
-    if words[:3] == ["python", "paper/survival/count.py", "--table"]:
-        return table(json.loads((PAPER.parent / words[3]).read_text()))
     if words[:2] == ["python", "paper/multimodal/defaults.py"]:
         return defaults.table(words[2])
     result = CliRunner().invoke(app, words[1:], prog_name=words[0])

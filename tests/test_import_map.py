@@ -28,7 +28,7 @@ MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "traini
 
 LAB = (
     "_config", "judges", "results", "figures", "page", "_findings", "_catalogue", "_folder", "_splits", "_tabular",
-    "_multimodal", "_run", "_execute", "_paper", "_paper_multimodal", "_plans",
+    "_multimodal", "_survival", "_run", "_execute", "_paper", "_paper_multimodal", "_paper_survival", "_plans",
 )  # fmt: skip
 
 

@@ -108,7 +108,7 @@ def test_names_tell_what_an_experiment_is():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "experiment should be one of 'table', 'multimodal'. Found None."),
+        ({}, "experiment should be one of 'table', 'multimodal', 'survival'. Found None."),
         ({"experiment": "tabel"}, "experiment should be one of .* Found 'tabel'."),
         ({"experiment": ["table"]}, "experiment should be one of .* Found \\['table'\\]."),
         ({"experiment": "table"}, "should have a section \\[data\\]. Found none."),
