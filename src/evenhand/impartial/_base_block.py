@@ -66,10 +66,10 @@ class BaseBlock(nn.Module, ABC):
         gram = source.gram()
         settled = self.method.settle(Gradients(source))
         if isinstance(self.preserve_norm, Tensor):
-            total, weights = settled.total(squared_length=gram.sum((-2, -1)), where=self.preserve_norm)
+            total, weights = settled.total(as_long_as=source, where=self.preserve_norm)
         else:
-            total, weights = settled.total(squared_length=gram.sum((-2, -1)) if self.preserve_norm else None)
-        self._last = Reading(gram, weights)
+            total, weights = settled.total(as_long_as=source if self.preserve_norm else None)
+        self._last = Reading(gram, weights, source.scale)
         return total
 
     def _backward(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:

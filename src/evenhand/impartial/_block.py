@@ -14,6 +14,7 @@ from ._distributed import processes, sum_over_ranks
 from ._eigen import nearest_positive
 from ._gradients import Matrix, Source, compute_dtype
 from ._method import Method
+from ._range import measure_at
 
 
 class Block(BaseBlock):
@@ -162,7 +163,7 @@ class Features(Matrix):
         super().__init__(stacked.transpose(0, 1) if problems_end else stacked.squeeze(1))
         self._observed = None
         if observed is not None:
-            rows = observed.to(dtype).reshape(-1, self._rows, heads)
+            rows = observed.to(dtype).reshape(math.prod(self._problems), self._rows, heads)
             self._observed = rows if problems_end else rows.squeeze(0)
         self._alone = 0 < problems_end == rows_end
         self.spread = self.together = not self._alone and processes() > 1
@@ -171,18 +172,20 @@ class Features(Matrix):
     def comparison(self) -> Tensor:
         if self._observed is None:
             return self.gram()
+        gram = self.gram()
         if self._comparison is None and self._alone:
-            self._comparison = self.gram() * (self._observed.mT @ self._observed)
+            self._comparison = gram * (self._observed.mT @ self._observed)
         elif self._comparison is None:
-            rows = self.stacked().unflatten(-1, (-1, self._features))
+            rows = self.stacked().unflatten(-1, (self._rows, self._features))
             seen = (rows * self._observed.mT.unsqueeze(-1)).flatten(-2)
-            self._comparison = mean_over_common_rows(seen @ seen.mT, self._observed, self.spread)
+            seen_gram = measure_at(lambda rows: rows @ rows.mT, seen, self.scale)
+            self._comparison = mean_over_common_rows(seen_gram, self._observed, self.spread)
         return self._comparison
 
     def votes(self) -> Tensor:
         *problems, _, size = self.stacked().shape
         signs = self._y.sign().to(self.stacked().dtype).reshape(*problems, 1, size)
-        votes = (self.stacked() * signs).unflatten(-1, (-1, self._features)).sum(-2)
+        votes = (self.stacked() * signs).unflatten(-1, (self._rows, self._features)).sum(-2)
         return sum_over_ranks(votes) if self.spread else votes
 
     def restore(self, vector: Tensor) -> list[Tensor]:

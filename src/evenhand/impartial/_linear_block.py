@@ -14,6 +14,7 @@ from ._block import check_observed, mean_over_common_rows
 from ._distributed import processes, sum_over_ranks
 from ._gradients import Source, compute_dtype
 from ._method import Method
+from ._range import measure, measure_at
 from ._solvers import times
 
 
@@ -157,15 +158,16 @@ class LinearHeads(Source):
 
     def gram(self) -> Tensor:
         if self._gram is None:
-            self._gram = sum_over_ranks(self._products(self._h))
+            self._gram, self.scale = measure(lambda h: sum_over_ranks(self._products(h)), self._h)
         return self._gram
 
     def comparison(self) -> Tensor:
         if self._observed is None:
             return self.gram()
         if self._comparison is None:
-            seen = self._products(self._h * (self._observed @ self._member.mT))
-            self._comparison = mean_over_common_rows(seen, self._observed)
+            self.gram()
+            seen = self._h * (self._observed @ self._member.mT)
+            self._comparison = mean_over_common_rows(measure_at(self._products, seen, self.scale), self._observed)
         return self._comparison
 
     def votes(self) -> Tensor:
@@ -187,5 +189,6 @@ class LinearHeads(Source):
         return [vector.reshape(self._y.shape).to(self._y.dtype)]
 
     def _products(self, h: Tensor) -> Tensor:
-        pairs = (h.mT @ h) * (self._weight @ self._weight.mT)  # [..., P, P]
-        return self._member.mT @ pairs @ self._member
+        weight, member = self._weight.to(h.dtype), self._member.to(h.dtype)
+        pairs = (h.mT @ h) * (weight @ weight.mT)  # [..., P, P]
+        return member.mT @ pairs @ member
