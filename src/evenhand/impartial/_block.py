@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ._base_block import BaseBlock, check_fresh, forbid_double_backward
+from ._base_block import BaseBlock
 from ._distributed import processes, sum_over_ranks
 from ._eigen import nearest_positive
 from ._gradients import Matrix, Source, compute_dtype
+from ._guards import check_fresh, forbid_double_backward, records
 from ._method import Method
 from ._range import measure_at
 
@@ -72,7 +73,7 @@ class Block(BaseBlock):
         """Hand out n views of y, one for each head.
 
         Args:
-            y: What the heads share.
+            y: What the heads share. Real and imaginary parts of complex numbers count as features of their own.
             n: The number of heads.
             observed: Which rows each head has data for, ``[*rows, n]``, where rows are the leading axes
                 of y. Two heads are then compared by the mean over the rows both observe.
@@ -87,8 +88,15 @@ class Block(BaseBlock):
             )
         if observed is not None:
             observed = check_observed(observed, y.shape[: max(y.ndim - self.feature_axes, 0)], n)
-        if not (torch.is_grad_enabled() and y.requires_grad):
+        if not records(y):
             return tuple(y.detach() for _ in range(n))
+        if y.is_complex():
+            real = torch.view_as_real(y)
+            views = self._views(real.flatten(-2) if y.ndim else real, n, observed)
+            return tuple(torch.view_as_complex(view.reshape(real.shape)) for view in views)
+        return self._views(y, n, observed)
+
+    def _views(self, y: Tensor, n: int, observed: Tensor | None) -> tuple[Tensor, ...]:
         saved = y.detach() if self.method.uses_input else y.detach().new_empty(0)
         return _Views.apply(y, saved, observed, n, self)
 
