@@ -276,7 +276,8 @@ def compute_dtype(tensor: Tensor) -> torch.dtype:
 
 def _per_feature(multipliers: Tensor, gradients: Tensor) -> Tensor:
     """Multipliers ``[..., T, m]`` applied to gradients ``[..., T, rows * m]``."""
-    rows = gradients.unflatten(-1, (-1, multipliers.shape[-1]))
+    features = multipliers.shape[-1]
+    rows = gradients.unflatten(-1, (gradients.shape[-1] // max(features, 1), features))
     return (rows * multipliers.unsqueeze(-2)).flatten(-2)
 
 
@@ -289,5 +290,5 @@ def _rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, wh
     lengths = weights * gram.diagonal(dim1=-2, dim2=-1).sqrt()  # the square of a weight alone may be too large
     terms = vecdot(lengths, lengths)
     length = torch.maximum(square, terms * (gram.shape[-1] ** 2 * torch.finfo(gram.dtype).eps))
-    factor = (wanted.clamp(min=0) / (length + (length == 0))).sqrt()
+    factor = wanted.clamp(min=0).sqrt() / (length + (length == 0)).sqrt()  # a ratio of squares may be too large
     return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)
