@@ -218,3 +218,16 @@ def test_fully_sharded(where):
     else:
         with pytest.raises(ValueError, match="Shard a module that contains it"):
             model(x)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_second_derivatives_with_respect_to_the_input(kind):
+    """Asked for in this way they used to be None, and zero in torch.autograd.functional.hessian."""
+    model, x = ThreeBlocks(kind), torch.randn(4, 3, requires_grad=True)
+    wanted = x if kind == "features" else model.encoder.weight if kind == "parameters" else model.encoder.bias
+    (gradient,) = torch.autograd.grad(model(x), wanted, create_graph=True)
+    with pytest.raises(RuntimeError, match="cannot be differentiated twice"):
+        torch.autograd.grad(gradient.sum(), wanted, allow_unused=True)
+    if kind == "features":
+        with pytest.raises(RuntimeError, match="cannot be differentiated twice"):
+            torch.autograd.functional.hessian(model, x)

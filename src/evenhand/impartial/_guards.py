@@ -60,7 +60,7 @@ class _NoSecondDerivative(torch.autograd.Function):
     """Identity that raises an error when it is differentiated: what a method does has no derivative."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, source: Tensor) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, *incoming: Tensor) -> Tensor:
         return tensor.view_as(tensor)
 
     @staticmethod
@@ -75,8 +75,8 @@ def forbid_double_backward(results: list[Tensor | None], incoming: Sequence[Tens
     """The results of a backward pass, made to raise an error if they are differentiated in turn."""
     if not (torch.is_grad_enabled() and any(t.requires_grad for t in incoming)):
         return results
-    source = torch.zeros((), requires_grad=True)
-    return [None if r is None else _NoSecondDerivative.apply(r, source) for r in results]
+    # Made from what came in, so that the way from a result back to y leads through the error.
+    return [None if r is None else _NoSecondDerivative.apply(r, *incoming) for r in results]
 
 
 STALE = (
