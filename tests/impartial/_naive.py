@@ -175,7 +175,8 @@ def common_rows(rows, observed):
             if both:
                 gram[s, t] = sum(rows[s, b] @ rows[t, b] for b in both) * batch / len(both)
     values, vectors = torch.linalg.eigh(gram)
-    return vectors @ torch.diag(values.clamp(min=0)) @ vectors.T
+    heard = (gram.diagonal() > 0).double()
+    return vectors @ torch.diag(values.clamp(min=0)) @ vectors.T * heard * heard[:, None]
 
 
 def settled(names, rows, *, y=None, observed=None, preserve_norm=True):

@@ -29,7 +29,7 @@ MODES = ["plain", "eval", "twice", "retain", "autocast", "checkpoint", "reentran
 def losses(case, views):
     """The loss of every head, and the gradients that the views get."""
     uses = [pair(use, v, g) for use, v, g in zip(case.uses, views, case.gradients, strict=True)]
-    return [loss for loss, _ in uses if loss is not None], torch.stack([gradient for _, gradient in uses])
+    return [loss for loss, _ in uses if loss is not None], [gradient for _, gradient in uses]
 
 
 def backward(mode, case, y, block, views_of):
@@ -58,11 +58,11 @@ def backward(mode, case, y, block, views_of):
         else:
             loss, rows = loss_of(y * 1 if mode == "computed" else y)
         if loss is None or not loss.requires_grad:
-            return torch.zeros_like(y), rows
+            return torch.zeros_like(y), torch.stack(rows)
         with torch.autograd.set_detect_anomaly(mode == "anomaly"):
             loss.backward(retain_graph=mode == "retain")
     gradient = torch.zeros_like(y) if y.grad is None else y.grad
-    return gradient / rounds, rows
+    return gradient / rounds, torch.stack(rows)
 
 
 @st.composite
@@ -119,7 +119,8 @@ def linear(draw):
     replicas = draw(st.sampled_from([(), (), (2,)]))
     case = draw(cases((*replicas, sizes[0], sizes[2]), complex_too=False))
     masked = draw(st.sampled_from([False, False, True]))
-    return case, sizes, replicas, masked, draw(st.sampled_from(MODES)), draw(st.integers(0, 2**31))
+    modes = [mode for mode in MODES if mode != "autocast"]  # in which heads are of another type
+    return case, sizes, replicas, masked, draw(st.sampled_from(modes)), draw(st.integers(0, 2**31))
 
 
 @given(linear())
@@ -187,6 +188,7 @@ def test_parameters(drawn):
         if parts:
             with torch.autograd.set_detect_anomaly(mode == "anomaly"):
                 sum(parts).backward(retain_graph=mode == "retain")
+    gradients = torch.stack(gradients)
     assert all(type(p) is nn.Parameter for p in module.tensors)
     whole = [torch.zeros_like(p) if p.grad is None else p.grad / rounds for p in module.tensors]
     found = torch.cat([p.reshape(-1) for p in whole])
@@ -213,7 +215,7 @@ def test_refused(case, mode, kind):
         parts = fused(y, weight).unbind(-1) if kind == "linear" else block(y, n)
         return sum((part.abs() if dtype.is_complex else part**2).sum() for part in parts)
 
-    with pytest.raises(RuntimeError, match="differentiated twice|torch.func.grad|inplace|in-place|earlier step"):
+    with pytest.raises(RuntimeError, match="differentiated twice|torch.func.grad|inplace|in-place|earlier step|second time"):
         if mode == "double":
             (gradient,) = torch.autograd.grad(loss(y), y, create_graph=True)
             torch.autograd.grad(gradient.abs().sum(), y)

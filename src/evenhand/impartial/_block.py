@@ -216,7 +216,9 @@ def mean_over_common_rows(products: Tensor, observed: Tensor, spread: bool = Tru
     if spread:
         common, rows, products = sum_over_ranks(common), sum_over_ranks(rows), sum_over_ranks(products)
     means = products * torch.where(common > 0, rows / common, 0.0)
-    return nearest_positive(means)
+    # A head that observes nothing stays at zero, exactly: it would be the shortest one by a rounding error.
+    heard = (means.diagonal(dim1=-2, dim2=-1) != 0).to(means.dtype)
+    return nearest_positive(means) * heard.unsqueeze(-1) * heard.unsqueeze(-2)
 
 
 def dense(gradient: Tensor) -> Tensor:
