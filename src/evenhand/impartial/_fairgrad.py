@@ -65,7 +65,7 @@ def _allocate(r: Correlation, p: float) -> tuple[Tensor, Tensor]:
         # the slopes of u and -f along the curve; they add up to one
         ratio = log_u - log_f - math.log(p)
         rising, falling = ratio.sigmoid(), (-ratio).sigmoid()
-        step = newton(matrix, times(matrix, u) - force, rising, falling)
+        step = _newton(matrix, times(matrix, u) - force, rising, falling)
         log_u, log_f = _on_curve(u - force + step, log_b, p)
         if host_reads_are_free(u) and not (step.abs() > 1e-8 * (u + force)).any():  # the next one would square it
             break
@@ -80,7 +80,7 @@ def _stretched(matrix: Tensor, log_u: Tensor, log_f: Tensor, p: float) -> tuple[
     return log_u + shift, log_f - p * shift
 
 
-def newton(matrix: Tensor, residual: Tensor, rising: Tensor, falling: Tensor) -> Tensor:
+def _newton(matrix: Tensor, residual: Tensor, rising: Tensor, falling: Tensor) -> Tensor:
     """Solve (R diag(rising) + diag(falling)) step = -residual, made symmetric; its diagonal is one."""
     root = rising.sqrt()
     symmetric = matrix * root.unsqueeze(-1) * root.unsqueeze(-2) + torch.diag_embed(falling)

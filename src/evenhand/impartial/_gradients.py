@@ -287,8 +287,8 @@ def _rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, wh
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
     rounding error of its terms.
     """
-    lengths = weights * gram.diagonal(dim1=-2, dim2=-1).sqrt()  # the square of a weight alone may be too large
-    terms = vecdot(lengths, lengths)
+    # in this order, because the square of a weight alone may be too large
+    terms = vecdot(weights * gram.diagonal(dim1=-2, dim2=-1), weights)
     length = torch.maximum(square, terms * (gram.shape[-1] ** 2 * torch.finfo(gram.dtype).eps))
     factor = wanted.clamp(min=0).sqrt() / (length + (length == 0)).sqrt()  # a ratio of squares may be too large
     return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.forward_ad import unpack_dual
+from torch.autograd import forward_ad
 
 TRANSFORMED = (
     "An impartiality block cannot be used in forward-mode differentiation or inside torch.func.grad, vmap or jvp: its "
@@ -23,15 +23,15 @@ RECORDED = (
 
 def records(*inputs: Tensor | None) -> bool:
     """Whether a backward pass is to come back through these inputs; raises an error if it could not."""
-    tensors = [t for t in inputs if t is not None]
+    needed = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs)
     if torch.compiler.is_compiling():
-        needed = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
         if needed and torch.compiler.is_exporting():
             raise RuntimeError(RECORDED)
         return needed
-    if any(_is_transformed(t) for t in tensors):
+    # two questions that cost nothing, before those that look at every tensor
+    unusual = forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
+    if unusual and any(_is_transformed(t) for t in inputs if t is not None):
         raise RuntimeError(TRANSFORMED)
-    needed = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
     if needed and torch.jit.is_tracing():
         raise RuntimeError(RECORDED)
     return needed
@@ -39,7 +39,7 @@ def records(*inputs: Tensor | None) -> bool:
 
 def _is_transformed(tensor: Tensor) -> bool:
     """Whether somebody waits for a derivative of this tensor that a block cannot give."""
-    if unpack_dual(tensor).tangent is not None:
+    if forward_ad.unpack_dual(tensor).tangent is not None:
         return True
     if not torch._C._are_functorch_transforms_active():
         return False

@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ._fairgrad import newton
 from ._method import Scaling
-from ._solvers import Correlation, correlation, host_reads_are_free, times
+from ._solvers import Correlation, correlation, host_reads_are_free, solve_positive, times
 
 ROUNDS = 20
 
@@ -37,25 +36,23 @@ class NashMTL(Scaling):
 def _bargain(r: Correlation) -> Tensor:
     """Solve R u = f with u f = 1. Along every ray the point is known: u'Ru = T.
 
-    As in FairGrad, Newton's method runs along the curves u f = 1 and the place on a curve is u - f: gradients that
-    nearly cancel have weights of very different size, to which steps in u alone would come only slowly.
+    Newton's method along the curves u f = 1, as in FairGrad: the place on a curve is u - f, in which u and f are nearly
+    linear. Gradients that nearly cancel have weights of very different size, to which steps in u come only slowly.
     """
     matrix = r.matrix + torch.diag_embed(torch.full_like(r.norms, r.ridge))
     number = r.norms.shape[-1]
+    identity = torch.eye(number, dtype=matrix.dtype, device=matrix.device)
     u = torch.ones_like(r.norms)
     for _ in range(ROUNDS):
         force = times(matrix, u)
         stretch = (number / (u * force).sum(-1, keepdim=True)).sqrt()
         u, force = u * stretch, force * stretch
-        rising = u.square() / (1 + u.square())  # the slopes of u and -1 / u along the curve; they add up to one
-        step = newton(matrix, force - 1 / u, rising, 1 / (1 + u.square()))
-        u = _on_curve(u - 1 / u + step)
-        if host_reads_are_free(u) and not (step.abs() > 1e-8 * (u + 1 / u)).any():  # the next one would square it
+        # in relative steps, which make the system diag(u) R diag(u) + I well behaved
+        system = matrix * u.unsqueeze(-1) * u.unsqueeze(-2) + identity
+        step = solve_positive(system, (1 - u * force).unsqueeze(-1)).squeeze(-1)
+        inverse = 1 / u
+        difference = u - inverse + step * (u + inverse)
+        u = (difference / 2).asinh().exp()  # the u with this u - 1 / u
+        if host_reads_are_free(u) and not (step.abs() > 1e-8).any():  # the next one would square it
             break
     return u
-
-
-def _on_curve(difference: Tensor) -> Tensor:
-    """The u > 0 with u - 1 / u given."""
-    larger = (difference.abs() + (difference.square() + 4).sqrt()) / 2
-    return torch.where(difference >= 0, larger, 1 / larger)

@@ -13,6 +13,9 @@ from ._solvers import host_reads_are_free, solve_dtype
 ROOM = 2.0**40
 """Norms between 1 / ROOM and ROOM have squares, and sums of them, that float32 holds with all its digits."""
 
+LEAST, MOST = ROOM**-2, ROOM**2
+FEW = 32  # numbers that Python compares sooner than torch
+
 _EXPONENT = 0x7FF0000000000000  # the bits of a double that say which power of two it is
 
 
@@ -39,8 +42,11 @@ def fits(gram: Tensor) -> bool:
     """Whether the Gram matrices ``[..., T, T]`` are far from both ends of the range of float32; for the CPU."""
     if gram.dtype == torch.float64 or gram.numel() == 0:
         return True
-    low, high = torch.aminmax(gram.diagonal(dim1=-2, dim2=-1))
-    return low.item() >= ROOM**-2 and high.item() <= ROOM**2  # NaN does not fit
+    squares = gram.diagonal(dim1=-2, dim2=-1)
+    if squares.ndim == 1 and len(squares) <= FEW:
+        return all(LEAST <= square <= MOST for square in squares.tolist())  # NaN does not fit
+    low, high = torch.aminmax(squares)
+    return LEAST <= low.item() and high.item() <= MOST
 
 
 def narrow(gram: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
@@ -58,7 +64,7 @@ def narrow(gram: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
     squares = squares.where(squares.isfinite(), 0.0)  # a head with NaN is not to spoil the others
     longest = squares.amax(-1)
     shortest = squares.where(squares > 0, torch.inf).amin(-1)
-    usual = (shortest >= ROOM**-2) & (longest <= ROOM**2)
+    usual = (shortest >= LEAST) & (longest <= MOST)
     if host_reads_are_free(gram) and usual.all():
         return gram.to(dtype), None
     power = (longest.sqrt().view(torch.int64) & _EXPONENT).view(torch.float64)
