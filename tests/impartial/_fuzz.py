@@ -136,14 +136,15 @@ def is_clear(case, problem, observed):
     flat = problem.flatten(1)
     gram = flat @ flat.T if observed is None else _naive.common_rows(problem, observed)
     members = [t for t in range(len(gram)) if gram[t, t] > 1e-20 * gram.diagonal().max() and gram[t, t] > 0]
-    if observed is not None and len(members) < (gram.diagonal() > 0).sum():
-        return False  # an eigenvalue that is zero by rounding
+    if observed is not None and len(members) < (flat.norm(dim=1) > 0).sum():
+        return False  # a gradient where nothing is observed: whether it is passed on, methods say differently
     norms = gram[members, members].sqrt()
     inner = gram[members][:, members] / norms / norms[:, None]
     limit = 1e2 if case.real != torch.float64 else 1e5
     if len(members) and torch.linalg.cond(inner) > limit:
         return False
-    if "aligned" in case.names and len(members) and torch.linalg.cond(gram[members][:, members] / norms.max() ** 2) > limit:
+    unscaled = gram[members][:, members] / norms.square().max() if len(members) else inner
+    if "aligned" in case.names and len(members) and torch.linalg.cond(unscaled) > limit:
         return False
     total = flat.sum(0).norm()
     return not case.preserve_norm or total > 1e-2 * flat.norm() or flat.norm() == 0
