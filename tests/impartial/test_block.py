@@ -245,7 +245,9 @@ def test_a_head_that_observes_nothing_is_not_the_shortest(fused):
         else:
             block = Block(MGDA())
             views = block(y, 4, observed=observed)
-            sum((v * torch.randn(5, 6) * o.unsqueeze(-1)).sum() for v, o in zip(views, observed.T, strict=True)).backward()
+            sum(
+                (v * torch.randn(5, 6) * o.unsqueeze(-1)).sum() for v, o in zip(views, observed.T, strict=True)
+            ).backward()
         assert block.last.weights[1] == 0
         assert y.grad.norm() > 0
 

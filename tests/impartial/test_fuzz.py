@@ -136,7 +136,9 @@ def test_linear(drawn):
 
     y, weight, bias = make(batch, width), make(n * columns, width), make(n * columns)
     observed = (torch.rand(*replicas, batch, n, generator=g) < 0.7) if masked else None
-    block = LinearBlock(case.method(), [t for t in range(n) for _ in range(columns)], preserve_norm=case.preserve_norm)
+    block = LinearBlock(
+        case.method(), [t for t in range(n) for _ in range(columns)], preserve_norm=case.preserve_norm
+    )
 
     def views_of(block, y):
         return block(y, weight, bias, observed=observed).split(columns, -1)
@@ -145,7 +147,9 @@ def test_linear(drawn):
     h = gradients.detach().double()  # [T, *replicas, batch, columns]
     heads = weight.detach().double().unflatten(-2, (n, columns)).movedim(len(replicas), 0)
     rows = (h @ heads).reshape(n, math.prod(replicas), batch, width).transpose(0, 1)
-    mask = None if observed is None else observed.reshape(-1, batch, n) if batch else observed.reshape(len(rows), 0, n)
+    mask = (
+        None if observed is None else observed.reshape(-1, batch, n) if batch else observed.reshape(len(rows), 0, n)
+    )
     expected = problems(case, rows, y=y.detach().double().reshape(len(rows), batch, width), observed=mask)
     compare(case, found.reshape(len(rows), batch, width), expected)
     if bias.grad is not None and mode not in ("twice", "retain"):
@@ -215,22 +219,26 @@ def test_refused(case, mode, kind):
         parts = fused(y, weight).unbind(-1) if kind == "linear" else block(y, n)
         return sum((part.abs() if dtype.is_complex else part**2).sum() for part in parts)
 
-    with pytest.raises(RuntimeError, match="differentiated twice|torch.func.grad|inplace|in-place|earlier step|second time"):
-        if mode == "double":
-            (gradient,) = torch.autograd.grad(loss(y), y, create_graph=True)
-            torch.autograd.grad(gradient.abs().sum(), y)
-        elif mode == "grad":
-            torch.func.grad(lambda y: loss(y).real)(y.detach())
-        elif mode == "vmap":
-            torch.vmap(loss)(torch.stack([y, y]))
-        elif mode == "jvp":
-            torch.func.jvp(loss, (y.detach(),), (y.detach(),))
-        elif mode == "in place":
-            block(y, max(n, 2))[0].mul_(2)
-        else:
-            total = loss(y)
-            total.backward()
-            total.backward()
+    def twice():
+        (gradient,) = torch.autograd.grad(loss(y), y, create_graph=True)
+        torch.autograd.grad(gradient.abs().sum(), y)
+
+    def stale():
+        total = loss(y)
+        total.backward()
+        total.backward()
+
+    asked = {
+        "double": twice,
+        "grad": lambda: torch.func.grad(lambda y: loss(y).real)(y.detach()),
+        "vmap": lambda: torch.vmap(loss)(torch.stack([y, y])),
+        "jvp": lambda: torch.func.jvp(loss, (y.detach(),), (y.detach(),)),
+        "in place": lambda: block(y, max(n, 2))[0].mul_(2),
+        "stale": stale,
+    }
+    words = "differentiated twice|torch.func.grad|inplace|in-place|earlier step|second time"
+    with pytest.raises(RuntimeError, match=words):
+        asked[mode]()
     assert y.grad is None or mode == "stale"
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from evenhand.impartial import CAGrad, Block, FairGrad, LinearBlock, Monitor, NashMTL, _range
+from evenhand.impartial import Block, CAGrad, FairGrad, LinearBlock, Monitor, NashMTL, _range
 from evenhand.impartial._nash_mtl import _bargain
 from evenhand.impartial._solvers import correlation
 

@@ -19,7 +19,7 @@ from ._reading import Reading
 
 
 class NoReadingError(RuntimeError, AttributeError):
-    """A block is read before its first backward pass; an AttributeError, so that ``hasattr(block, "last")`` is False."""
+    """A block is read before its first backward pass; also an AttributeError, for ``hasattr(block, "last")``."""
 
     def __init__(self, block: str) -> None:
         super().__init__(f"No backward pass has gone through this {block} yet: read it after loss.backward().")

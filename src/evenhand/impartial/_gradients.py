@@ -162,9 +162,7 @@ class Gradients:
         gram = self._source.gram()
         return gram.new_ones(gram.shape[:-1])
 
-    def total(
-        self, *, as_long_as: Source | None = None, where: Tensor | None = None
-    ) -> tuple[list[Tensor], Tensor]:
+    def total(self, *, as_long_as: Source | None = None, where: Tensor | None = None) -> tuple[list[Tensor], Tensor]:
         """The sum of the gradients, at a given length if any, and how much of each is in it.
 
         Args:
@@ -199,7 +197,7 @@ class Gradients:
         if ours is theirs:
             return square
         ratio = (1.0 if ours is None else ours) / (1.0 if theirs is None else theirs)
-        return (ratio**2 * square).to(square.dtype)  # type: ignore[union-attr]
+        return (ratio**2 * square).to(square.dtype)
 
     def _mixed(self, rows: Tensor) -> Tensor:
         if self._matrix is not None:

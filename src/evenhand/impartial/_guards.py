@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 TRANSFORMED = (
-    "An impartiality block cannot be used in forward-mode differentiation or inside torch.func.grad, vmap or jvp: its "
-    "backward pass is a decision of a method, not the derivative of a function. Use loss.backward(); where the "
+    "An impartiality block cannot be used in forward-mode differentiation or inside torch.func.grad, vmap or jvp: "
+    "its backward pass is a decision of a method, not the derivative of a function. Use loss.backward(); where the "
     "derivatives of the plain losses are wanted, give every head y itself instead of a view from the block."
 )
 RECORDED = (
@@ -32,7 +32,7 @@ def records(*inputs: Tensor | None) -> bool:
     unusual = forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
     if unusual and any(_is_transformed(t) for t in inputs if t is not None):
         raise RuntimeError(TRANSFORMED)
-    if needed and torch.jit.is_tracing():
+    if needed and torch._C._get_tracing_state() is not None:
         raise RuntimeError(RECORDED)
     return needed
 

@@ -88,8 +88,8 @@ class LinearBlock(BaseBlock):
             )
         if y.is_complex() or weight.is_complex():
             raise ValueError(
-                f"y and weight should be real. Found {y.dtype} and {weight.dtype}; use a Block followed by one linear "
-                "layer per head, which takes complex numbers."
+                f"y and weight should be real. Found {y.dtype} and {weight.dtype}; use a Block followed by one "
+                "linear layer per head, which takes complex numbers."
             )
         if observed is not None:
             observed = check_observed(observed, y.shape[:-1], self.n).flatten(len(lead), -2)
@@ -113,7 +113,7 @@ class LinearBlock(BaseBlock):
 
 
 def _linear(y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """A linear layer for every problem of the leading axes of weight ``[..., P, h]``; y has any number of axes more."""
+    """A linear layer for every problem of the leading axes of weight ``[..., P, h]``; y may have more."""
     if weight.ndim == 2:
         return F.linear(y, weight, bias)
     rows = y.flatten(weight.ndim - 2, -2)

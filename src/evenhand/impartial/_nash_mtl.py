@@ -36,7 +36,7 @@ class NashMTL(Scaling):
 def _bargain(r: Correlation) -> Tensor:
     """Solve R u = f with u f = 1. Along every ray the point is known: u'Ru = T.
 
-    Newton's method along the curves u f = 1, as in FairGrad: the place on a curve is u - f, in which u and f are nearly
+    Newton's method along the curves u f = 1, as in FairGrad: the place on a curve is u - f, in which both are nearly
     linear. Gradients that nearly cancel have weights of very different size, to which steps in u come only slowly.
     """
     matrix = r.matrix + torch.diag_embed(torch.full_like(r.norms, r.ridge))

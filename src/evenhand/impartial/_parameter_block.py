@@ -94,16 +94,18 @@ def _trained(module: nn.Module) -> dict[Tensor, list[str]]:
 
 def _by_name(names: dict[Tensor, list[str]], aliases: Sequence[Tensor]) -> dict[str, Tensor]:
     pairs = zip(names.items(), aliases, strict=True)
-    return {name: torch.view_as_complex(a) if p.is_complex() else a for (p, all_names), a in pairs for name in all_names}
+    return {
+        name: torch.view_as_complex(a) if p.is_complex() else a for (p, all_names), a in pairs for name in all_names
+    }
 
 
 def _check_whole(module: nn.Module) -> None:
-    """FSDP puts its own parameters in place of a module's before every call, and so in place of the block's aliases."""
+    """FSDP puts its own parameters in place of a module's before every call, and so in place of aliases."""
     sharded = [name for name, part in module.named_modules() if _is_sharded(part)]
     if sharded:
         raise ValueError(
-            f"module should not be sharded by itself. Found FSDP at {sharded[0] or 'the module itself'!r}, which would "
-            "replace the block's aliases by parameters of its own and leave out the block. Shard a module that "
+            f"module should not be sharded by itself. Found FSDP at {sharded[0] or 'the module itself'!r}, which "
+            "would replace the block's aliases by parameters of its own and leave out the block. Shard a module that "
             "contains it and calls the block in its own forward(), and leave this module and its parts whole."
         )
 

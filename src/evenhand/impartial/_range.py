@@ -46,7 +46,7 @@ def fits(gram: Tensor) -> bool:
     if squares.ndim == 1 and len(squares) <= FEW:
         return all(LEAST <= square <= MOST for square in squares.tolist())  # NaN does not fit
     low, high = torch.aminmax(squares)
-    return LEAST <= low.item() and high.item() <= MOST
+    return low.item() >= LEAST and high.item() <= MOST
 
 
 def narrow(gram: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
