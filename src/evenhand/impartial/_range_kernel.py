@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import torch
 from torch import Tensor
 
 from . import _kernels
 
-try:
+with suppress(ImportError):  # without it no kernel is ever launched
     import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
-except ImportError:
-    pass  # and no kernel is ever launched
 
 
 def narrow(gram: Tensor, dtype: torch.dtype, room: float) -> tuple[Tensor, Tensor]:
