@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -39,4 +41,4 @@ def head_gradients(model: Family, rows: Rows, index: Tensor) -> Reading:
         torch.autograd.grad((log_p * mask.unsqueeze(1)).sum(), z)
     model.train(was_training)
     reading, order = blocks[0].last, model.likelihood.inverse
-    return Reading(reading.gram[:, order][:, :, order], reading.weights[:, order])
+    return replace(reading, gram=reading.gram[:, order][:, :, order], weights=reading.weights[:, order])
