@@ -47,7 +47,11 @@ BAD = {
         ValueError,
         "X should hold numbers up to 1e.30. Found 1e.300 in column 'b'",
     ),
-    "two of one name": (NUMBERS.set_axis(["a", "a"], axis=1), ValueError, "X should have columns with distinct names. Found 'a' twice"),
+    "two of one name": (
+        NUMBERS.set_axis(["a", "a"], axis=1),
+        ValueError,
+        "X should have columns with distinct names. Found 'a' twice",
+    ),
     "mixed types": (
         NUMBERS.assign(b=pd.Series([1, "two", 3], dtype=object)),
         ValueError,

@@ -66,7 +66,7 @@ def form_of(native: Any, column: Column) -> Form:
         sort: Sort = "datetime" if dtype == nw.Datetime else "duration"
         return _form_of_times(native, sort, dtype.time_unit == "ns", getattr(dtype, "time_zone", None) is not None)
     if dtype == nw.String or dtype in (nw.Object, nw.Unknown):
-        return _form_of_objects(list(native), native, column)
+        return _form_of_objects(nw.from_native(native, series_only=True).to_list(), native, column)
     return Form("other")
 
 
@@ -102,6 +102,8 @@ def _time_like(time: datetime.date | datetime.timedelta, like: str) -> str:
     """A date or a time as the example is written, in UTC where it has a zone."""
     if not isinstance(time, datetime.datetime):
         return str(time)
+    if len(like) <= len(EXAMPLES["date"]):
+        return str(time.date())
     clock = re.sub(f"{ZONE}$", "", like[11:])
     spec = {5: "minutes", 8: "seconds"}.get(len(clock), "microseconds")
     zone = "" if time.tzinfo is None else "Z" if like.endswith("Z") else "+00:00"
