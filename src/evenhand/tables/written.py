@@ -101,7 +101,8 @@ def _are_codes(numbers: set[Any]) -> bool:
 
 
 def _number(value: Any) -> float:
-    return float(value) if _is_number(value) else math.nan
+    number = float(value) if _is_number(value) else math.nan
+    return number if math.isfinite(number) else math.nan  # 1e999 is none
 
 
 def _day_reader(data: Cells) -> Callable[[Any], float]:
