@@ -11,9 +11,60 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
-WORDS = ("a", "B", "b", "yes", "No", "NO", "é", "日本", "x y", "", " ", "NA", "null", "?", "-", "a,b", 'say "so"', "1", "02")
-WORDS += ("line\nbreak", "\u202eright", "\x1b[31m", "true", "nan", "inf", "1,234", "1e5", "{0}", "%", "$5", "2020-01-01")
-NAMES = ("a", "b", "x0", "x1", "id", "größe", "日本", "a b", "", " ", "{x}", "1", "2019", "nan", 'q"', "a=b", "line\nbreak")
+WORDS = (
+    "a",
+    "B",
+    "b",
+    "yes",
+    "No",
+    "NO",
+    "é",
+    "日本",
+    "x y",
+    "",
+    " ",
+    "NA",
+    "null",
+    "?",
+    "-",
+    "a,b",
+    'say "so"',
+    "1",
+    "02",
+)
+WORDS += (
+    "line\nbreak",
+    "\u202eright",
+    "\x1b[31m",
+    "true",
+    "nan",
+    "inf",
+    "1,234",
+    "1e5",
+    "{0}",
+    "%",
+    "$5",
+    "2020-01-01",
+)
+NAMES = (
+    "a",
+    "b",
+    "x0",
+    "x1",
+    "id",
+    "größe",
+    "日本",
+    "a b",
+    "",
+    " ",
+    "{x}",
+    "1",
+    "2019",
+    "nan",
+    'q"',
+    "a=b",
+    "line\nbreak",
+)
 EPOCH = datetime.datetime(2020, 2, 28)
 
 
@@ -32,7 +83,9 @@ def _iso(rng, n):
 def _with_words(rng, n, values):
     words = rng.choice(["unknown", "n.a.", "none", "x"], n)
     share = rng.choice([0.01, 0.03, 0.3])
-    return [str(word) if stray else value for value, word, stray in zip(values, words, rng.random(n) < share, strict=True)]
+    return [
+        str(word) if stray else value for value, word, stray in zip(values, words, rng.random(n) < share, strict=True)
+    ]
 
 
 SORTS = {
@@ -119,7 +172,9 @@ class Table:
         writer = csv.writer(buffer, delimiter=self.delimiter, lineterminator="\n")
         if self.header:
             writer.writerow(name for name, _ in self.columns)
-        writer.writerows(["" if cell is None else str(cell) for cell in row] for row in zip(*self.cells().values(), strict=True))
+        writer.writerows(
+            ["" if cell is None else str(cell) for cell in row] for row in zip(*self.cells().values(), strict=True)
+        )
         return buffer.getvalue().encode(self.encoding, errors="replace")
 
 

@@ -45,7 +45,13 @@ def plain(frame):
     """Columns by name as lists of Python values, None where a cell is missing."""
     found = {}
     for name, native in columns_of(frame).items():
-        values = native.to_pylist() if hasattr(native, "to_pylist") else native.tolist() if hasattr(native, "tolist") else native.to_list()
+        values = (
+            native.to_pylist()
+            if hasattr(native, "to_pylist")
+            else native.tolist()
+            if hasattr(native, "tolist")
+            else native.to_list()
+        )
         found[name] = [None if is_missing(value) else value for value in values]
     return found
 
@@ -84,8 +90,9 @@ def check_filled(frame, filled, schema, words):
 
 def empty_of_type(frame):
     """Whether a column without any cell has no type to keep."""
-    return not isinstance(frame, pd.DataFrame | np.ndarray) and any("null" in str(t).lower() for t in
-        (frame.dtypes if isinstance(frame, pl.DataFrame) else frame.schema.types))
+    return not isinstance(frame, pd.DataFrame | np.ndarray) and any(
+        "null" in str(t).lower() for t in (frame.dtypes if isinstance(frame, pl.DataFrame) else frame.schema.types)
+    )
 
 
 def check_new(new, frame, schema):
@@ -172,7 +179,10 @@ def test_every_file_lives_or_is_refused_by_name(table):
             event("refused by the reader")
             return
         taken = any("taken as data" in note for note in file.conversions)
-        blank = sum(all(str("" if c is None else c).strip() == "" for c in row) for row in zip(*table.cells().values(), strict=True))
+        blank = sum(
+            all(str("" if c is None else c).strip() == "" for c in row)
+            for row in zip(*table.cells().values(), strict=True)
+        )
         assert table.n - blank - 1 <= n_rows(file.frame) - (taken and table.header) <= table.n
         live(file.frame, Path(folder))
         write_file(file.frame, Path(folder) / "again.csv")

@@ -148,7 +148,7 @@ def test_fills_have_the_digits_of_their_column():
 
 def test_a_row_gets_the_same_alone():
     """The digits are those of the table that was fitted, not those of the rows at hand."""
-    frame = pd.DataFrame({"a": RNG.poisson(5, N) * 1.0, "b": RNG.normal(size=N).round(1)})
+    frame = pd.DataFrame({"a": RNG.integers(-90, 90, N) * 1.0, "b": RNG.normal(size=N).round(1)})
     frame.iloc[::4, 0] = np.nan
     estimator = tiny().fit(frame)
     pd.testing.assert_frame_equal(estimator.transform(frame)[:1], estimator.transform(frame[:1]))
@@ -165,3 +165,8 @@ def test_numbers_that_cannot_be_learnt_are_named_before_training():
             estimator.transform(frame.assign(a=1e300))
         for scale in (1e29, 1e-29):
             assert np.isfinite(tiny().fit(frame * scale).transform(frame.mask(frame > 1) * scale)).all(axis=None)
+
+
+def test_a_column_without_a_name_keeps_it():
+    frame = pl.DataFrame({"a": RNG.normal(size=N), "": RNG.normal(size=N)})
+    assert tiny().fit(frame).sample(2).columns == ["a", ""]

@@ -1,5 +1,6 @@
 """Numbers and dates that stand in frames as text, and what stands among them."""
 
+import datetime
 import warnings
 
 import numpy as np
@@ -136,3 +137,11 @@ def test_a_model_of_dates_fills_text_and_the_other_way_round():
         filled = fill(new, schema, values, ~table.observed, forms_of(trained, schema))
         assert filled["day"].iloc[-1] == last
         assert filled["day"].dtype == new["day"].dtype
+
+
+@pytest.mark.parametrize("value", [datetime.timedelta(hours=5), datetime.date(2020, 1, 31), 1.5])
+def test_objects_without_a_cell_are_no_text(value):
+    frame = pd.DataFrame({"x": pd.Series([value, value * 2 if value == 1.5 else value], dtype=object)})
+    schema = Schema((Column("x", "real", unit="" if value == 1.5 else "days"),))
+    made = build(schema, read(frame, schema).values, frame[:0], forms_of(frame, schema))
+    assert made["x"].tolist() == frame["x"].tolist()

@@ -74,7 +74,10 @@ def is_text(native: Any) -> bool:
     """Whether a column can hold text only."""
     if isinstance(native, np.ndarray):
         return native.dtype.kind in "UT"
-    return nw.from_native(native, series_only=True).dtype == nw.String
+    # objects without any cell pass for text there
+    return (
+        str(getattr(native, "dtype", "")) != "object" and nw.from_native(native, series_only=True).dtype == nw.String
+    )
 
 
 def as_text(form: Form, here: Form) -> Form:

@@ -159,7 +159,7 @@ def _assemble(columns: dict[str, Any], like: Any) -> Any:
     if isinstance(like, np.ndarray):
         return np.stack(list(columns.values()), axis=1)
     if nw.dependencies.is_polars_dataframe(like):
-        return type(like)(list(columns.values()))
+        return type(like)(columns)  # by name: from a list, one without a name would get another
     if nw.dependencies.is_pyarrow_table(like):
         fields = [like.schema.field(name).with_type(column.type) for name, column in columns.items()]
         return type(like).from_arrays(list(columns.values()), schema=nw.dependencies.get_pyarrow().schema(fields))
