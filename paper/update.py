@@ -17,6 +17,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from multimodal import defaults
 from summaries import MAIN, REPORTS, summary
 from survival.count import table
 from typer.testing import CliRunner
@@ -41,6 +42,8 @@ def printed(command: str) -> str:
         return summary(words[2])
     if words[:3] == ["python", "paper/survival/count.py", "--table"]:
         return table(json.loads((PAPER.parent / words[3]).read_text()))
+    if words[:2] == ["python", "paper/multimodal/defaults.py"]:
+        return defaults.table(words[2])
     result = CliRunner().invoke(app, words[1:], prog_name=words[0])
     if words[0] != "evenhand" or result.exit_code:
         raise ValueError(f"A part should begin with a command that works. Found {command!r}. {result.output}")
