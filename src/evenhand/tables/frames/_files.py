@@ -60,8 +60,10 @@ def read_file(path: str | Path, *, header: bool | None = None, missing: Sequence
     _check_there(path)
     _need("pandas")
     if form in DELIMITERS:
-        how = {"told": form == "txt", "header": header, "missing": missing}
-        frame, conversions = read_delimited(_unpacked(path, packing), str(path), DELIMITERS[form], **how)
+        content, told = _unpacked(path, packing), form == "txt"
+        frame, conversions = read_delimited(
+            content, str(path), DELIMITERS[form], told=told, header=header, missing=missing
+        )
     else:
         frame, conversions = _read_columns(path, form)
     if not len(frame):
