@@ -35,8 +35,8 @@ ALLOWED = (  # warnings that are ours
 
 def check_own(error):
     """The error is raised by us, on purpose, and names what is wrong."""
-    where = traceback.extract_tb(error.__traceback__)[-1].filename
     assert isinstance(error, ValueError | TypeError), repr(error)
+    where = traceback.extract_tb(error.__traceback__)[-1].filename
     assert "/evenhand/" in where, f"{error!r} comes from {where}"
     assert NAMED.match(str(error)), str(error)
 
