@@ -23,7 +23,18 @@ MAY_IMPORT["__main__"] = {"cli"}
 ROOT = ("__init__", "_lazy", "_version", "__version__")
 
 # In these rooms data flow one way too.
-TABLES = ("cells", "schema", "frames", "kinds", "families", "objectives", "stack", "inference", "estimator")
+TABLES = (
+    "cells",
+    "written",
+    "schema",
+    "frames",
+    "kinds",
+    "families",
+    "objectives",
+    "stack",
+    "inference",
+    "estimator",
+)
 MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "training", "inference", "estimator")
 
 LAB = (

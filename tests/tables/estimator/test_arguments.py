@@ -184,7 +184,7 @@ def test_arguments_that_do_not_go_together_are_named():
         tiny(model="hivae", objective="dreg").fit(table())
     with pytest.raises(ValueError, match="kl_warm_up should be at most the 2 epochs"):
         tiny(kl_warm_up=3, max_epochs=2).fit(table())
-    with pytest.raises(ValueError, match="overrides should name columns of the frame .* Found 'height'"):
+    with pytest.raises(ValueError, match="schema should name columns of the frame .* Found 'height'"):
         tiny(schema={"height": "real"}).fit(table())
     with pytest.raises(ValueError, match="cannot be used to seed"):
         tiny(random_state="luck").fit(table())

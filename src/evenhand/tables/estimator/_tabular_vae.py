@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from ...common import check_choice, check_integer
 from ...impartial import Method
 from ..families import FamilyName
-from ..frames import RawTable, build, fill, read
+from ..frames import RawTable, build, fill
 from ..objectives import ObjectiveName
 from ..schema import Schema
 from ._fitting import Fitting, Outcome
-from ._input import as_wanted, check_table, names_out, remember_columns, table_of, tidy
+from ._input import as_wanted, find_schema, names_out, read_rows, read_training_rows, remember_columns, table_of, tidy
 from ._parameters import check_parameters
 from ._report import Report
 
@@ -188,17 +188,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         X = tidy(X)
         if len(X) < 2:
             raise ValueError(f"X should have at least 2 rows to learn from. Found n_samples={len(X)}.")
-        remember_columns(self, X, reset=True)
-        schema = self._find_schema(X)
-        table = read(X, schema)
-        check_table(table, schema)
+        remember_columns(self, X)
+        schema = find_schema(self, X)
+        table = read_training_rows(X, schema)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._take(Fitting(self, X, schema, table, seed).run())
-
-    def _find_schema(self, X: Any) -> Schema:
-        if isinstance(self.schema, Schema):
-            return self.schema
-        return Schema.infer(X, dict(self.schema or {}), unsupported=self.unsupported)
 
     def _take(self, outcome: Outcome) -> None:
         """Everything that was found as fitted attributes."""
@@ -216,9 +210,10 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Fill the holes of a table with the fitted model; observed cells stay as they are.
 
-        Categories that were never seen count as missing, with a warning.
+        Categories that were never seen count as missing, with a warning; so do words among numbers. Columns that are
+        ignored keep their holes, with a warning. Columns of frames are found by name, in any order.
         """
-        X, table = self._read(X)
+        X, table = self._read(X, fills=True)
         median = self.aggregate == "median"
         values = self._fitted.guess(table, n_draws=self.n_draws, weighted=self.resample_, median=median)
         return as_wanted(self, self._fill(X, values, ~table.observed))
@@ -239,7 +234,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         list of tables like X, without holes
         """
         check_integer("n", n)
-        X, table = self._read(X)
+        X, table = self._read(X, fills=True)
         generator = self._fitted.generator(_seed(random_state))
         how: dict[str, Any] = {"n_draws": self.n_draws, "weighted": self.resample_, "generator": generator}
         return [self._fill(X, values, ~table.observed) for values in self._fitted.draws(table, n, **how)]
@@ -264,12 +259,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """The mean of ``score_samples``."""
         return float(self.score_samples(X).mean())
 
-    def _read(self, X: Any) -> tuple[Any, RawTable]:
-        """New rows, tidied, and their cells."""
+    def _read(self, X: Any, *, fills: bool = False) -> tuple[Any, RawTable]:
+        """New rows, tidied, and their cells; if holes are filled, those that are not are named."""
         check_is_fitted(self)
         X = tidy(X)
-        remember_columns(self, X, reset=False)
-        return X, read(X, self.schema_, unseen="missing")
+        return X, read_rows(self, X, self._fitted.template, fills)
 
     def _fill(self, X: Any, values: Array, missing: NDArray[np.bool_]) -> Any:
         return fill(X, self.schema_, values, missing, self._fitted.forms)
