@@ -14,11 +14,12 @@ from torch import Tensor
 from ...common import LatentMixture
 from ..families import Family
 from ..frames import Form, RawTable
-from ..inference import draws, encode, expectations, log_likelihood, reconstruct, rows_from_codes, rows_from_prior
+from ..inference import draws, encode, log_likelihood, reconstruct, reveal, rows_from_codes, rows_from_prior
 from ..schema import Schema
 from ..stack import Preparation, Rows
 from ._held_out import shrink
 from ._marginals import match, quantiles
+from ._way import Way
 
 Array = NDArray[np.float64]
 LATENT_ROWS = 20_000  # codes of training rows that are kept, and rows that the model's own quantiles are found from
@@ -65,28 +66,21 @@ class Fitted:
 
     # ---------------------------------------------------------------- rows that are there
 
-    def guess(self, table: RawTable, *, n_draws: int, weighted: bool, median: bool) -> Array:
+    def guess(self, table: RawTable, way: Way) -> Array:
         """The table with its holes filled by best guesses, ``[N, D]``."""
         values = table.values.copy()
         holes = np.flatnonzero(~table.observed.all(1))
         if not len(holes):
             return values
-        averages = expectations(
-            self.network,
-            self._rows(table),
-            torch.tensor(holes),
-            n_samples=n_draws,
-            weighted=weighted,
-            median=median,
-            generator=self.generator(),
-        )
-        guess = self.network.likelihood.decide(averages[0])
+        guess = way.guess(self.network, self._rows(table), torch.tensor(holes), None, self.generator())[0]
         share = torch.tensor(self.shrinkage)
         values[holes] = shrink(guess, torch.tensor(self.trivial), share, self.schema).numpy()
         return values
 
     def draws(self, table: RawTable, n: int, *, n_draws: int, weighted: bool, generator: torch.Generator) -> Array:
         """n draws of all cells given those observed, ``[n, N, D]``."""
+        if self.network.direct is not None:
+            return np.stack([self._revealed(table, generator) for _ in range(n)])
         found = draws(
             self.network,
             self._rows(table),
@@ -118,6 +112,9 @@ class Fitted:
 
     def new(self, n: int, latent: str, generator: torch.Generator) -> Array:
         """n new rows as drawn, ``[n, D]``."""
+        if latent == "none":
+            width = len(self.schema)
+            return self._revealed(RawTable(np.full((n, width), np.nan), np.zeros((n, width), bool)), generator)
         seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
         if latent == "prior" or self.network.prior_is_mixture:
             return rows_from_prior(self.network, n, generator)
@@ -127,6 +124,8 @@ class Fitted:
 
     def given(self, table: RawTable, generator: torch.Generator) -> Array:
         """A draw of every row given its observed cells, ``[N, D]``."""
+        if self.network.direct is not None:
+            return self._revealed(table, generator)
         options: dict[str, Any] = {"n_samples": CONDITIONAL_SAMPLES, "weighted": True, "generator": generator}
         return draws(self.network, self._rows(table), torch.arange(len(table)), **options)[0, 0].numpy()
 
@@ -143,6 +142,11 @@ class Fitted:
         return values
 
     # ---------------------------------------------------------------- inside
+
+    def _revealed(self, table: RawTable, generator: torch.Generator) -> Array:
+        """All cells, those that are missing drawn one after another, ``[N, D]``."""
+        values = reveal(self.network, self.preparation, self.preparation.encode(table), generator)
+        return self.preparation.preprocessings[0].decode(values)
 
     @property
     def _dtype(self) -> torch.dtype:

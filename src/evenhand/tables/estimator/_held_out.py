@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,11 +9,12 @@ from torch import Tensor
 
 from ..families import Family
 from ..frames import RawTable, completely_at_random
-from ..inference import column_errors, expectations
+from ..inference import column_errors
 from ..schema import Schema
 from ..stack import Rows
+from ._way import Way
 
-VIEWS, WORK, LEAST = 20_000, 400_000, 4_000
+VIEWS, WORK, LEAST = 8_000, 400_000, 4_000
 
 
 class HeldOut:
@@ -57,12 +56,12 @@ class HeldOut:
         ranges = np.where(limits[1] > limits[0], limits[1] - limits[0], 1.0)
         self._ranges = torch.tensor(ranges, device=device)
 
-    def guess(self, model: Family, rows: Rows, **options: Any) -> Tensor:
-        """What models make of the views, ``[R, n, D]``; of fewer views if there are many models."""
-        n = max(LEAST, WORK // len(next(model.parameters())))
+    def guess(self, model: Family, rows: Rows, way: Way, generator: torch.Generator | None = None) -> Tensor:
+        """What models make of the views, ``[R, n, D]``; of fewer views if there is more work to do."""
+        samples = 1 if way.direct == 1 or way.how == "mode" else way.n_draws
+        n = max(LEAST, WORK // (len(next(model.parameters())) * samples))
         visible = None if self._alone else ~self._hidden[:n, model.likelihood.order]
-        averages = expectations(model, rows, self.index[:n], visible, **{"n_samples": 0, **options})
-        return model.likelihood.decide(averages)
+        return way.guess(model, rows, self.index[:n], visible, generator)
 
     def errors(self, guess: Tensor) -> Tensor:
         """The paper's error of every column over hidden cells, ``[..., D]``; 0 for a column without any."""
@@ -74,7 +73,8 @@ class HeldOut:
 
     def score(self, model: Family, rows: Rows) -> Tensor:
         """The mean error of every replica; infinite where it is not a number."""
-        return self.errors(self.guess(model, rows)).nan_to_num(nan=torch.inf).mean(-1)
+        quick = Way(0.0, "mode") if model.direct is None else Way(1.0)
+        return self.errors(self.guess(model, rows, quick)).nan_to_num(nan=torch.inf).mean(-1)
 
     def trivial(self, trivial: Tensor) -> Tensor:
         """The errors of one value for every column ``[D]``."""

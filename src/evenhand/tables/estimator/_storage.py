@@ -24,8 +24,8 @@ from ._template import describe_template, make_template
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
 
-FORMAT = 1
-PLAIN = ("method", "kl_weight", "selection", "history", "columns", "rate", "n_steps", "hide", "resample")
+FORMAT = 2  # 1 had no direct way
+PLAIN = ("method", "kl_weight", "selection", "history", "columns", "rate", "n_steps", "hide", "resample", "direct")
 
 
 def save(estimator: TabularVAE, path: Path) -> None:
@@ -80,7 +80,8 @@ def _restore(cls: type[TabularVAE], about: dict[str, Any], tensors: dict[str, Te
         estimator.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     fitted = _fitted(about, tensors)
     _check_finite(fitted)
-    estimator._take(Outcome(fitted, **{name: about["fitted"][f"{name}_"] for name in PLAIN}))
+    known = {"direct_": 0.0, **about["fitted"]}  # files of format 1 do not say
+    estimator._take(Outcome(fitted, **{name: known[f"{name}_"] for name in PLAIN}))
     return estimator
 
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...common import check_choice, check_integer
+from ...common import ArgumentError, check_choice, check_integer
 from ...impartial import Method
 from ..families import FamilyName
 from ..frames import RawTable, build, fill, read
@@ -22,6 +22,7 @@ from ._fitting import Fitting, Outcome
 from ._input import as_wanted, check_table, names_out, remember_columns, table_of, tidy
 from ._parameters import check_parameters
 from ._report import Report
+from ._way import Way
 
 Array = NDArray[Any]
 
@@ -30,19 +31,22 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     """A variational autoencoder for tables with columns of all kinds and with holes, trained impartially.
 
     ``fit`` learns the joint distribution of the columns; ``transform`` fills holes; ``sample`` makes new rows. By
-    default the method that settles conflicts among columns, and the weight of the KL term, are chosen by the error
-    on cells that the model was not shown: all candidates are trained side by side and the worst are dropped on the
-    way. Plain training is always among them.
+    default one trunk goes on in two ways: through latent variables (densities, codes), and directly to the best guess
+    of every hidden cell. What settles conflicts among columns is chosen by the error on cells that the model was not
+    shown: candidates are trained side by side and the worse are dropped on the way. Plain training is always among
+    them.
 
     Parameters
     ----------
-    model : {"vae", "hivae"}
-        The paper's VAE, or HI-VAE.
+    model : {"twoway", "vae", "hivae"}
+        One trunk with two ways on, of which the direct one guesses cells; or the paper's VAE or HI-VAE, where
+        everything goes through the latent variables.
     objective : {"elbo", "iwae", "dreg"}
         What is maximised; "dreg" is the bound of "iwae" with another gradient. HI-VAE lacks "dreg".
     method : "auto", str, Method or list
         What settles the conflict among columns, such as "imtlg" or "gradnorm>>pcgrad"; "sum" is plain training. A
-        list is tried like "auto".
+        list is tried like "auto", which tries two; "thorough" tries all there are, with several KL weights, and takes
+        minutes.
     kl_weight : "auto", float or list of float
         The weight of the KL term. Smaller ones let rows keep more information.
     kl_warm_up : int
@@ -53,14 +57,17 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         What happens to columns without a use (constant, empty, ids, free text): an error that names them, or they
         are left as they are.
     n_latent, n_hidden, n_layers : int
-        Sizes of the networks. n_latent defaults to the number of columns (10 in HI-VAE).
+        Sizes of the networks. By default n_latent is the number of columns (10 in HI-VAE), and there are 2 layers of
+        192 units in the trunk of "twoway", 3 of 128 in "vae".
     n_samples : int
         Samples of the latent variables for each row in training, K; 20 is usual for "iwae" and "dreg".
     hide : "auto" or float
-        The share of observed cells that the encoder is not shown in training, while all observed cells are scored.
-        "auto" follows the share of cells that are missing.
+        The mean share of observed cells that are hidden from the network in training; it varies from row to row, from
+        0 to twice this. "auto" is 0.4 for "twoway", and follows the share of cells that are missing otherwise.
     max_epochs : int or None
-        Length of the training; None for about 8,000 steps, and at least 30 epochs.
+        Length of the training; None for 30 epochs, but 3,000 to 12,000 steps ("vae": at least 8,000).
+    max_seconds : float or None
+        What training may take at most. The learning rate falls in time for that.
     patience : int
         Validations (there are 40) without any improvement after which training ends.
     batch_size : int
@@ -68,12 +75,12 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         The learning rate at first; it falls to zero along half a cosine.
     validation_fraction : float
         The share of rows that is held out to choose by.
-    aggregate : {"mean", "median"}
-        How the expectations of a number, one for each sample of the latent variables, become one imputation.
+    aggregate : {"mean", "median", "mode"}
+        Which value of what is probable is imputed for a number; for categories it is always the most probable one.
     resample : "auto" or bool
         Whether draws are resampled by importance weights; "auto" decides on held-out cells.
     n_draws : int
-        Draws that imputations are made of.
+        Samples of the latent variables that guesses through them are made of.
     device : str
         "auto" takes a GPU if there is one.
     random_state : int, RandomState or None
@@ -94,6 +101,9 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         Validations during training.
     rate_ : float
         KL(q || p) of held-out rows in nats.
+    direct_ : float
+        The share of the direct way in best guesses, chosen on held-out cells; the rest comes through the latent
+        variables.
     trivial_, shrinkage_ : arrays
         The mean or mode of every column, and how far imputations go from there towards the model: 1 all the way.
     n_features_in_, feature_names_in_
@@ -112,7 +122,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        model: FamilyName = "vae",
+        model: FamilyName = "twoway",
         objective: ObjectiveName = "elbo",
         method: str | Method | Sequence[str | Method] = "auto",
         kl_weight: str | float | Sequence[float] = "auto",
@@ -120,16 +130,17 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         schema: Schema | Mapping[str, Any] | None = None,
         unsupported: Literal["error", "ignore"] = "error",
         n_latent: int | None = None,
-        n_hidden: int = 128,
-        n_layers: int = 3,
+        n_hidden: int | None = None,
+        n_layers: int | None = None,
         n_samples: int = 1,
         hide: float | Literal["auto"] = "auto",
         max_epochs: int | None = None,
+        max_seconds: float | None = None,
         patience: int = 15,
         batch_size: int = 256,
         lr: float = 2e-3,
         validation_fraction: float = 0.1,
-        aggregate: Literal["mean", "median"] = "mean",
+        aggregate: Literal["mean", "median", "mode"] = "mean",
         resample: bool | Literal["auto"] = "auto",
         n_draws: int = 20,
         device: str = "auto",
@@ -149,6 +160,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.n_samples = n_samples
         self.hide = hide
         self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
         self.patience = patience
         self.batch_size = batch_size
         self.lr = lr
@@ -209,7 +221,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.method_, self.kl_weight_ = outcome.method, outcome.kl_weight
         self.selection_, self.history_, self.columns_ = outcome.selection, outcome.history, outcome.columns
         self.rate_, self.n_steps_ = outcome.rate, outcome.n_steps
-        self.hide_, self.resample_ = outcome.hide, outcome.resample
+        self.hide_, self.resample_, self.direct_ = outcome.hide, outcome.resample, outcome.direct
 
     # ---------------------------------------------------------------- rows that are there
 
@@ -219,8 +231,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         Categories that were never seen count as missing, with a warning.
         """
         X, table = self._read(X)
-        median = self.aggregate == "median"
-        values = self._fitted.guess(table, n_draws=self.n_draws, weighted=self.resample_, median=median)
+        values = self._fitted.guess(table, Way(self.direct_, self.aggregate, self.n_draws, self.resample_))
         return as_wanted(self, self._fill(X, values, ~table.observed))
 
     def sample_posterior(self, X: Any, n: int = 5, random_state: Any = None) -> list[Any]:
@@ -279,8 +290,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         n: int = 1,
         *,
         given: Mapping[str, Any] | None = None,
-        latent: Literal["mixture", "prior"] = "mixture",
-        match_marginals: bool = True,
+        latent: Literal["auto", "none", "mixture", "prior"] = "auto",
+        match_marginals: bool | Literal["auto"] = "auto",
         random_state: Any = None,
     ) -> Any:
         """New rows.
@@ -290,25 +301,36 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         n : int
         given : mapping or None
             Values of some columns, each one value or one for every row; the other columns are drawn given these.
-        latent : {"mixture", "prior"}
+        latent : {"auto", "none", "mixture", "prior"}
             Where latent variables come from: a mixture of 100 Gaussians fitted to those of the training rows, as
-            in the paper, or the prior.
-        match_marginals : bool
+            in the paper, or the prior. "none" does without: the cells of a row are drawn one after another, in
+            random order, each given those before. "auto" is that where the model has a direct way, else the mixture.
+        match_marginals : bool or "auto"
             Whether numbers are moved to the same quantiles of the training data, so that spikes and bounds of a
-            column appear; categories are drawn as the model has them.
+            column appear; categories are drawn as the model has them. "auto": where rows come from latent variables.
         random_state : int, RandomState or None
             None for the same rows every time.
         """
         check_is_fitted(self)
         check_integer("n", n)
-        check_choice("latent", latent, ("mixture", "prior"))
+        latent = self._latent(latent)
         generator = self._fitted.generator(_seed(random_state))
         table = table_of(given, self.schema_, n) if given else None
         drawn = self._fitted.new(n, latent, generator) if table is None else self._fitted.given(table, generator)
-        values = self._fitted.matched(drawn, latent, generator) if match_marginals else drawn
+        direct = latent == "none" if table is None else self._fitted.network.direct is not None
+        moved = not direct if match_marginals == "auto" else match_marginals
+        values = self._fitted.matched(drawn, latent, generator) if moved else drawn
         if table is not None:
             values = np.where(table.observed, table.values, values)
         return build(self.schema_, values, self._fitted.template, self._fitted.forms)
+
+    def _latent(self, latent: str) -> str:
+        """Where new rows come from."""
+        check_choice("latent", latent, ("auto", "none", "mixture", "prior"))
+        direct = self._fitted.network.direct is not None
+        if latent == "none" and not direct:
+            raise ArgumentError("latent", f"be 'mixture' or 'prior' with model={self.model!r}", repr(latent))
+        return ("none" if direct else "mixture") if latent == "auto" else latent
 
     def report(self) -> Report:
         """Which columns the model neglects, what was chosen, and at what rate."""

@@ -151,6 +151,15 @@ class TableLikelihood(nn.Module):
         parts = [density.decide(e) for density, e in self._by_target(expectation)]
         return torch.cat(parts, -1)[..., self.inverse]
 
+    def numbers(self, targets: Tensor) -> Tensor:
+        """Numbers in the units of the data, ``[R, ..., numbers]``, from targets ``[R, ..., targets]``."""
+        parts, known = [], 0
+        for group, (_, x) in zip(self.groups, self._by_target(targets), strict=True):
+            if known < self.n_numbers:
+                parts.append(group.value(x.double()))
+            known += group.n
+        return torch.cat(parts, -1) if parts else targets[..., :0].double()
+
     def natural(self, locations: Tensor, scales: Tensor, statistics: Statistics | None = None) -> Tensor:
         """Natural parameters ``[..., P]`` from HI-VAE's outputs.
 
