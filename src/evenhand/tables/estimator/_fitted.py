@@ -17,6 +17,7 @@ from ..frames import Form, RawTable
 from ..inference import draws, encode, log_likelihood, reconstruct, reveal, rows_from_codes, rows_from_prior
 from ..schema import Schema
 from ..stack import Preparation, Rows
+from ._exact import Exact
 from ._held_out import shrink
 from ._marginals import match, quantiles
 from ._way import Way
@@ -41,6 +42,7 @@ class Fitted:
         codes: Latent codes of training rows, ``[n, L]``.
         quantiles: Of the columns, ``[steps, D]``.
         mixture: Fitted to the codes when it is first needed.
+        exact: The numbers that a direct way draws, as the table has them.
     """
 
     network: Family
@@ -53,6 +55,7 @@ class Fitted:
     codes: Array
     quantiles: Array
     mixture: LatentMixture | None = None
+    exact: Exact | None = None
     _own_quantiles: dict[str, Array] = field(default_factory=dict)
 
     @property
@@ -146,7 +149,8 @@ class Fitted:
     def _revealed(self, table: RawTable, generator: torch.Generator) -> Array:
         """All cells, those that are missing drawn one after another, ``[N, D]``."""
         values = reveal(self.network, self.preparation, self.preparation.encode(table), generator)
-        return self.preparation.preprocessings[0].decode(values)
+        decoded = self.preparation.preprocessings[0].decode(values)
+        return decoded if self.exact is None else self.exact.restore(values.numpy(), decoded)
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -160,6 +164,8 @@ def tensors_of(fitted: Fitted) -> dict[str, Tensor]:
     """All numbers of a fitted model that are stored as tensors, by name."""
     tensors = {f"network.{name}": x for name, x in fitted.network.state_dict().items()}
     tensors |= {"latent": torch.tensor(fitted.codes), "quantiles": torch.tensor(fitted.quantiles)}
+    if fitted.exact is not None:
+        tensors |= {f"exact.{name}": torch.tensor(x) for name, x in vars(fitted.exact).items()}
     if fitted.mixture is not None:
         tensors |= {f"mixture.{name}": torch.tensor(x) for name, x in fitted.mixture.state().items()}
     return tensors

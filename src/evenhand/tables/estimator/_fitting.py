@@ -20,6 +20,7 @@ from ..inference import encode, head_gradients, rates_and_bounds, trivial_guess
 from ..schema import Schema
 from ..stack import Preparation, Run, Stack
 from ._candidates import candidates
+from ._exact import Exact
 from ._fitted import LATENT_ROWS, Fitted
 from ._held_out import HeldOut, shrink
 from ._marginals import quantiles
@@ -228,6 +229,12 @@ class Fitting:
         by_column = self._rates(model, index)[2][0].cpu() + base
         return by_column[model.likelihood.inverse.cpu()].tolist()
 
+    def _exact(self, model: Family) -> Exact | None:
+        if model.direct is None:
+            return None
+        table = self._table.rows(self._train)
+        return Exact.of(model.direct, model.likelihood, self._preparation.encode(table), table)
+
     def _fitted(self, model: Family, shrinkage: NDArray[np.float64]) -> Fitted:
         some = torch.tensor(self._train[:LATENT_ROWS], device=self._device)
         codes = encode(model, self._rows, some, generator=self._generator())[0]
@@ -241,4 +248,5 @@ class Fitting:
             shrinkage=shrinkage,
             codes=codes.cpu().numpy(),
             quantiles=quantiles(self._table.values, self._table.observed),
+            exact=self._exact(model),
         )

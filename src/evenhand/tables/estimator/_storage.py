@@ -17,6 +17,7 @@ from ..frames import Form
 from ..kinds import Preprocessing
 from ..schema import Column, Schema
 from ..stack import Preparation
+from ._exact import Exact
 from ._fitted import Fitted, tensors_of
 from ._fitting import Outcome
 from ._template import describe_template, make_template
@@ -93,7 +94,7 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
     family = FAMILIES[architecture.pop("family")]
     limits = torch.tensor(about["limits"], dtype=torch.float64)
     preparation = Preparation(family, [units], limits, encoding=family.encoding or "one-hot")
-    mixture = {name: x.numpy() for name, x in _part(tensors, "mixture.").items()}
+    mixture, exact = ({name: x.numpy() for name, x in _part(tensors, f"{of}.").items()} for of in ("mixture", "exact"))
     return Fitted(
         network=_network(family, preparation, architecture, _part(tensors, "network.")),
         preparation=preparation,
@@ -105,6 +106,7 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
         codes=tensors["latent"].numpy(),
         quantiles=tensors["quantiles"].numpy(),
         mixture=LatentMixture.from_state(mixture) if mixture else None,
+        exact=Exact(**exact) if exact else None,
     )
 
 

@@ -162,6 +162,11 @@ class Family(nn.Module, ABC):
     def start_step(self, steps: Tensor, steps_per_epoch: int) -> None:
         """Follow schedules; called before every training step with the number of steps done, ``[1]``."""
 
+    def of_replicas(self) -> set[str]:
+        """The names of tensors in ``state_dict()`` that have an axis of replicas; the others are shared."""
+        stacked = [(name, module) for name, module in self.named_modules() if isinstance(module, Stacked)]
+        return {f"{name}.{tensor}" for name, module in stacked for tensor in module.state_dict()}
+
     def keep(self, index: Tensor) -> None:
         """Go on with some replicas only."""
         for module in self.modules():
