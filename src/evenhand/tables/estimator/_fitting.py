@@ -159,10 +159,13 @@ class Fitting:
         options, usual = self._options, self._preparation.family.usual
         sizes = Sizes(options.n_latent, options.n_hidden or usual.n_hidden, options.n_layers or usual.n_layers)
         network = self._preparation.network(self._rows.n_inputs, seeds, sizes=sizes)
-        train = torch.tensor(self._train, device=self._device)
-        _, targets, mask = self._rows.split(self._rows.record[train])
+        _, targets, mask = self._rows.split(self._rows.record[self._train_index])
         network.start_from(network.likelihood.to(self._device).marginal(targets, mask))
         return network
+
+    @cached_property
+    def _train_index(self) -> Tensor:
+        return torch.tensor(self._train, device=self._device)
 
     # ---------------------------------------------------------------- a closer look at the best
 
@@ -211,6 +214,7 @@ class Fitting:
         measures = {
             "error": held_out.errors(shrink(guess, trivial, share, schema)).tolist(),
             "trivial_error": held_out.trivial(trivial).tolist(),
+            "ridge_error": held_out.rival(model.likelihood, self._rows, self._train_index).tolist(),
             "gradient_share": head_gradients(model, self._rows, held_out.once[:READ_ROWS]).shares[0].tolist(),
             "log_likelihood": self._likelihood_by_column(model),
         }

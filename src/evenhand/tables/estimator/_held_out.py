@@ -10,8 +10,10 @@ from torch import Tensor
 from ..families import Family
 from ..frames import RawTable, completely_at_random
 from ..inference import column_errors
+from ..kinds import TableLikelihood
 from ..schema import Schema
 from ..stack import Rows
+from ._rival import ridge_guess
 from ._way import Way
 
 VIEWS, WORK, LEAST = 8_000, 400_000, 4_000
@@ -62,6 +64,11 @@ class HeldOut:
         n = max(LEAST, WORK // (len(next(model.parameters())) * samples))
         visible = None if self._alone else ~self._hidden[:n, model.likelihood.order]
         return way.guess(model, rows, self.index[:n], visible, generator)
+
+    def rival(self, likelihood: TableLikelihood, rows: Rows, train: Tensor) -> Tensor:
+        """The errors of ridge regression on the other columns, ``[D]``."""
+        visible = None if self._alone else ~self._hidden[:, likelihood.order]
+        return self.errors(ridge_guess(likelihood, rows, train, self.index, visible))
 
     def errors(self, guess: Tensor) -> Tensor:
         """The paper's error of every column over hidden cells, ``[..., D]``; 0 for a column without any."""
