@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 STEPS = 8_000  # of a training, if max_epochs does not say otherwise
 EPOCHS = 30  # at least
 DIRECT_STEPS = (3_000, 12_000)  # fewest and most, where there is a direct way: guesses are learnt sooner
+NATS = 0.01  # what a nat for each cell counts beside the error of guesses, so that z learns on when they are learnt
 DIRECT_HIDE = 0.4  # of the cells, from 0 to twice this, so that rows are also drawn from next to nothing
 READ_ROWS = 512  # of the held-out rows, on which gradients are read
 CHECKED_ROWS = 100  # that are looked at for numbers that are not finite
@@ -85,6 +86,7 @@ class Fitting:
         self._hide = automatic if options.hide == "auto" else float(options.hide)
         limits, rate = self._preparation.limits.numpy(), usual if options.hide in ("auto", 0) else self._hide
         self._held_out = HeldOut(table, held_out, schema, limits, rate=rate, seed=seed, device=self._device)
+        self._worst = self._held_out.trivial(torch.tensor(self._trivial)) if self._is_direct else None
 
     def run(self) -> Outcome:
         """Train all candidates, choose, and describe the best."""
@@ -141,13 +143,19 @@ class Fitting:
         return Search(
             stack,
             epochs * per_epoch,
-            score=lambda: self._held_out.score(stack.model, self._rows),
+            score=lambda: self._held_out.score(stack.model, self._rows, self._worst),
             rate=lambda: self._rates(stack.model, self._held_out.once)[0].mean(-1),
             labels=[{"method": name, "kl_weight": weight, "chosen": False} for name, _, weight in tried],
             always=[i for i, (name, _, _) in enumerate(tried) if name in PLAIN],
             patience=options.patience,
+            beside=(lambda: self._nats(stack.model)) if self._is_direct else None,
             max_seconds=options.max_seconds,
         )
+
+    def _nats(self, model: Family) -> Tensor:
+        """What the joint model lacks, for every replica, beside the errors of guesses."""
+        bounds = self._rates(model, self._held_out.once)[1].mean(-1)
+        return -NATS * (bounds / len(self._preparation.schema)).nan_to_num(nan=-torch.inf)
 
     def _usual_epochs(self, per_epoch: int) -> int:
         if self._is_direct:

@@ -78,10 +78,19 @@ class HeldOut:
         unknown = ~(hidden & torch.isfinite(truth)).any(0)
         return torch.where(unknown, 0.0, errors)
 
-    def score(self, model: Family, rows: Rows) -> Tensor:
-        """The mean error of every replica; infinite where it is not a number."""
+    def score(self, model: Family, rows: Rows, worst: Tensor | None = None) -> Tensor:
+        """The mean error of every replica; infinite where it is not a number.
+
+        Args:
+            model: The replicas.
+            rows: The table.
+            worst: What the error of a column counts as at most ``[D]``: guesses are never left worse than by mean or mode.
+        """
         quick = Way(0.0, "mode") if model.direct is None else Way(1.0)
-        return self.errors(self.guess(model, rows, quick)).nan_to_num(nan=torch.inf).mean(-1)
+        errors = self.errors(self.guess(model, rows, quick)).nan_to_num(nan=torch.inf)
+        if worst is not None:
+            errors = torch.where(errors.isfinite(), errors.minimum(worst.to(errors)), errors)
+        return errors.mean(-1)
 
     def trivial(self, trivial: Tensor) -> Tensor:
         """The errors of one value for every column ``[D]``."""

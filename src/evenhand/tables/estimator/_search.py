@@ -33,6 +33,7 @@ class Search:
         labels: A record for every candidate, which the outcome is added to.
         always: Candidates (by number) of which the best one is never dropped before the end.
         patience: Validations without improvement of any replica before training ends.
+        beside: What else, ``[R]``, is to be small where the best weights of a candidate are chosen; None for nothing.
         max_seconds: What all training may take; None for no limit.
         tick: Called with the number of steps done.
     """
@@ -44,6 +45,7 @@ class Search:
     labels: list[dict[str, Any]]
     always: Sequence[int]
     patience: int = 15
+    beside: Callable[[], Tensor] | None = None
     max_seconds: float | None = None
     tick: Callable[[int], None] = lambda steps: None
     interrupted: bool = False
@@ -63,6 +65,7 @@ class Search:
             raise FloatingPointError(
                 "Training diverged: no validation gave a number. Look for extreme values in the table, or lower lr."
             )
+        self._rescore()
         self._record()
         winner = int(self._best.scores.argmin())
         label = self.labels[self._alive[winner]]
@@ -97,10 +100,15 @@ class Search:
 
     def _check(self) -> bool:
         scores = self.score()
-        best = float(self._best.scores.min())
-        self._best.offer(scores)
-        self.history.append({"step": int(self.stack.steps), "replicas": len(scores), "error": float(scores.min())})
-        return float(self._best.scores.min()) < best
+        lowest, before = float(scores.min()), min((h["error"] for h in self.history), default=float("inf"))
+        self._best.offer(scores if self.beside is None else scores + self.beside().to(scores))
+        self.history.append({"step": int(self.stack.steps), "replicas": len(scores), "error": lowest})
+        return lowest < before
+
+    def _rescore(self) -> None:
+        """From here on candidates are compared by their scores alone."""
+        if self.beside is not None:
+            self._best.rescore(self.score)
 
     def _record(self) -> None:
         rates = self.rate().tolist()
@@ -109,6 +117,7 @@ class Search:
 
     def _drop(self, share: float) -> None:
         """Only the best are kept, and the best of those that always are."""
+        self._rescore()
         self._record()
         order = self._best.scores.argsort().tolist()
         kept = order[: max(1, round(share * len(order)))]

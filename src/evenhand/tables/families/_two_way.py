@@ -109,10 +109,11 @@ class TwoWay(Family):
         return self.joint.block_heads
 
     def measure(self, inputs: Tensor, targets: Tensor, mask: Tensor) -> None:
-        """Cut numbers into pieces."""
+        """Cut numbers into pieces, and let the direct heads start from what is frequent."""
         n, some = self.pieces.n, slice(None, None, len(inputs) // MOST_ROWS + 1)
         values = self.likelihood.numbers(targets[some].unsqueeze(0)).squeeze(0)
         self.pieces.fit(inputs[some, :n], targets[some, :n], values, mask[some, :n])
+        self.direct.start_from(targets[some], mask[some])
 
     def look(self, inputs: Tensor) -> Tensor:
         """What both ways share, ``[R, B, n_hidden]``."""
