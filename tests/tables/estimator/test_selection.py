@@ -223,7 +223,9 @@ def test_time_may_be_limited():
 def test_hidden_cells_are_hidden_in_validation(hide, model):
     """Independent columns cannot be guessed: an encoder that saw the cells would be far better than the mean."""
     X = np.random.default_rng(0).normal(size=(600, 4))
-    estimator = tiny(max_epochs=60, lr=0.01, kl_weight=0.1, n_latent=4, n_hidden=16, hide=hide, model=model, batch_size=64).fit(X)
+    estimator = tiny(
+        max_epochs=60, lr=0.01, kl_weight=0.1, n_latent=4, n_hidden=16, hide=hide, model=model, batch_size=64
+    ).fit(X)
     trivial = np.mean([c["trivial_error"] for c in estimator.columns_])
     assert estimator.selection_[0]["error"] > 0.93 * trivial
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 STEPS = 8_000  # of a training, if max_epochs does not say otherwise
 EPOCHS = 30  # at least
 DIRECT_STEPS = (3_000, 12_000)  # fewest and most, where there is a direct way: guesses are learnt sooner
-NATS = 0.01  # what a nat for each cell counts beside the error of guesses, so that z learns on when they are learnt
+NATS = 0.1  # what a nat for each cell counts beside the error of guesses: densities learn on when guesses are learnt
 DIRECT_HIDE = 0.4  # of the cells, from 0 to twice this, so that rows are also drawn from next to nothing
 READ_ROWS = 512  # of the held-out rows, on which gradients are read
 CHECKED_ROWS = 100  # that are looked at for numbers that are not finite
@@ -153,9 +153,10 @@ class Fitting:
         )
 
     def _nats(self, model: Family) -> Tensor:
-        """What the joint model lacks, for every replica, beside the errors of guesses."""
-        bounds = self._rates(model, self._held_out.once)[1].mean(-1)
-        return -NATS * (bounds / len(self._preparation.schema)).nan_to_num(nan=-torch.inf)
+        """What the densities of both ways lack, for every replica, beside the errors of guesses."""
+        bounds = self._rates(model, self._held_out.once)[1].mean(-1) / len(self._preparation.schema)
+        lacking = self._held_out.direct_loss(model, self._rows) - bounds
+        return NATS * lacking.nan_to_num(nan=torch.inf)
 
     def _usual_epochs(self, per_epoch: int) -> int:
         if self._is_direct:
@@ -199,7 +200,8 @@ class Fitting:
         wanted = (False, True) if options.resample == "auto" else (bool(options.resample),)
         ways = [Way(0.0, options.aggregate, options.n_draws, weighted) for weighted in wanted]
         if self._is_direct:
-            ways = [replace(way, direct=share) for share in (1.0, 0.5) for way in ways]
+            shares = (1.0, 0.5) if options.aggregate == "mean" else (1.0,)  # medians and modes do not add up
+            ways = [replace(way, direct=share) for share in shares for way in ways]
         return min(ways, key=lambda way: float(self._held_out.errors(self._guess(model, way)).mean()))
 
     def _guess(self, model: Family, way: Way) -> Tensor:
@@ -219,6 +221,8 @@ class Fitting:
         trivial, held_out, schema = torch.tensor(self._trivial), self._held_out, self._preparation.schema
         guess = self._guess(model, way)
         share = held_out.shrinkage(guess, trivial)
+        if way.how != "mean":  # a median or a mode is wanted as it is
+            share = torch.where(torch.tensor([c.kind.numeric for c in schema], device=share.device), 1.0, share)
         measures = {
             "error": held_out.errors(shrink(guess, trivial, share, schema)).tolist(),
             "trivial_error": held_out.trivial(trivial).tolist(),

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..families import Family
 from ..frames import RawTable, completely_at_random
-from ..inference import column_errors
+from ..inference import column_errors, direct_losses
 from ..kinds import TableLikelihood
 from ..schema import Schema
 from ..stack import Rows
@@ -64,6 +64,11 @@ class HeldOut:
         n = max(LEAST, WORK // (len(next(model.parameters())) * samples))
         visible = None if self._alone else ~self._hidden[:n, model.likelihood.order]
         return way.guess(model, rows, self.index[:n], visible, generator)
+
+    def direct_loss(self, model: Family, rows: Rows) -> Tensor:
+        """What the direct way of every replica lacks on hidden cells, ``[R]``, for each cell."""
+        visible = ~self._hidden[:LEAST, model.likelihood.order]
+        return direct_losses(model, rows, self.index[:LEAST], visible)
 
     def rival(self, likelihood: TableLikelihood, rows: Rows, train: Tensor) -> Tensor:
         """The errors of ridge regression on the other columns, ``[D]``."""

@@ -68,7 +68,9 @@ class Report:
         """How guesses compare with the two simplest ones."""
         if any("ridge_error" not in c for c in self.columns):
             return []
-        trivial, ridge = (sum(c[name] for c in self.columns) / len(self.columns) for name in ("trivial_error", "ridge_error"))
+        trivial, ridge = (
+            sum(c[name] for c in self.columns) / len(self.columns) for name in ("trivial_error", "ridge_error")
+        )
         return [
             f"Hidden cells are guessed with a mean error of {self.error:.3f}; means and modes have {trivial:.3f}, ridge "
             f"regression on the other columns {ridge:.3f}."

@@ -13,7 +13,9 @@ STRENGTH = 1.0  # of the penalty, in rows
 
 
 @torch.no_grad()
-def ridge_guess(likelihood: TableLikelihood, rows: Rows, train: Tensor, index: Tensor, visible: Tensor | None) -> Tensor:
+def ridge_guess(
+    likelihood: TableLikelihood, rows: Rows, train: Tensor, index: Tensor, visible: Tensor | None
+) -> Tensor:
     """What ridge regression on the visible cells of the other columns makes of every cell, ``[n, D]``.
 
     All columns share one inverse: leaving a column's own inputs out is a correction of low rank.

@@ -100,10 +100,13 @@ class Search:
 
     def _check(self) -> bool:
         scores = self.score()
-        lowest, before = float(scores.min()), min((h["error"] for h in self.history), default=float("inf"))
-        self._best.offer(scores if self.beside is None else scores + self.beside().to(scores))
-        self.history.append({"step": int(self.stack.steps), "replicas": len(scores), "error": lowest})
-        return lowest < before
+        self.history.append({"step": int(self.stack.steps), "replicas": len(scores), "error": float(scores.min())})
+        before = float(self._best.scores.min())
+        self._best.offer(self._with_beside(scores))
+        return float(self._best.scores.min()) < before
+
+    def _with_beside(self, scores: Tensor) -> Tensor:
+        return scores if self.beside is None else scores + self.beside().to(scores)
 
     def _rescore(self) -> None:
         """From here on candidates are compared by their scores alone."""
@@ -124,7 +127,7 @@ class Search:
         protected = [r for r in order if self._alive[r] in self.always]
         kept += [r for r in protected[:1] if r not in kept]
         self._keep(sorted(kept))
-        self._best.rescore(self.score)  # fewer candidates are looked at more closely
+        self._best.rescore(lambda: self._with_beside(self.score()))  # fewer candidates are looked at more closely
 
     def _keep(self, replicas: list[int]) -> None:
         self._alive = [self._alive[r] for r in replicas]

@@ -94,7 +94,9 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
     family = FAMILIES[architecture.pop("family")]
     limits = torch.tensor(about["limits"], dtype=torch.float64)
     preparation = Preparation(family, [units], limits, encoding=family.encoding or "one-hot")
-    mixture, exact = ({name: x.numpy() for name, x in _part(tensors, f"{of}.").items()} for of in ("mixture", "exact"))
+    mixture, exact = (
+        {name: x.numpy() for name, x in _part(tensors, f"{of}.").items()} for of in ("mixture", "exact")
+    )
     return Fitted(
         network=_network(family, preparation, architecture, _part(tensors, "network.")),
         preparation=preparation,

@@ -29,7 +29,12 @@ class Way:
     weighted: bool = False
 
     def guess(
-        self, model: Family, rows: Rows, index: Tensor, visible: Tensor | None, generator: torch.Generator | None = None
+        self,
+        model: Family,
+        rows: Rows,
+        index: Tensor,
+        visible: Tensor | None,
+        generator: torch.Generator | None = None,
     ) -> Tensor:
         """Best guesses of all cells in the units of the data, ``[R, n, D]``."""
         averages: Tensor | float = 0.0

@@ -38,7 +38,9 @@ class DirectWay(nn.Module):
         n = pieces.n
         self._classes = [density for density, first in _placed(likelihood.densities) if first >= n]
         points, shapes = list(range(n)), [d for d in range(n) for _ in range(pieces.size)]
-        names = [first + head for density, first in _placed(likelihood.densities) if first >= n for head in density.heads]
+        names = [
+            first + head for density, first in _placed(likelihood.densities) if first >= n for head in density.heads
+        ]
         self.heads = points + shapes + names
         """The column of every output."""
         self._sizes = [n, n * pieces.size, *(density.n_parameters for density in self._classes)]

@@ -3,7 +3,16 @@
 from ._errors import column_errors, macro_class_errors, summary, trivial_guess
 from ._generation import rows_from_codes, rows_from_prior
 from ._gradients import head_gradients
-from ._inference import direct_expectations, draws, encode, expectations, log_likelihood, rates_and_bounds, reconstruct
+from ._inference import (
+    direct_expectations,
+    direct_losses,
+    draws,
+    encode,
+    expectations,
+    log_likelihood,
+    rates_and_bounds,
+    reconstruct,
+)
 from ._quality import Quality, quality
 from ._reveal import reveal
 
@@ -11,6 +20,7 @@ __all__ = [
     "Quality",
     "column_errors",
     "direct_expectations",
+    "direct_losses",
     "draws",
     "encode",
     "expectations",

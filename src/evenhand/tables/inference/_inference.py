@@ -97,6 +97,24 @@ def direct_expectations(
 
 
 @torch.no_grad()
+def direct_losses(model: Family, rows: Rows, index: Tensor, visible: Tensor) -> Tensor:
+    """The loss of the direct way on observed cells that are not visible, a mean over columns, ``[R]``."""
+    direct = model.direct
+    assert direct is not None
+    inputs, targets, mask = rows.split(rows.record[index])
+    known = mask * visible.to(mask)
+    replicas = len(next(model.parameters()))
+    found = (rows.seen(inputs, known), targets, mask - known)
+    seen, targets, hidden = (t.expand(replicas, *t.shape) for t in found)
+    was_training = model.training
+    model.eval()
+    try:
+        return direct.loss(direct.outputs(model.look(seen)), targets, hidden) / model.likelihood.n
+    finally:
+        model.train(was_training)
+
+
+@torch.no_grad()
 def draws(
     model: Family,
     rows: Rows,
@@ -207,7 +225,9 @@ def _by_chunks(
     was_training = model.training
     model.eval()
     try:
-        return torch.cat([work(model.look(seen), *known) for seen, *known in _chunks(rows, index, visible, replicas, size)], 1)
+        return torch.cat(
+            [work(model.look(seen), *known) for seen, *known in _chunks(rows, index, visible, replicas, size)], 1
+        )
     finally:
         model.train(was_training)
 

@@ -30,7 +30,9 @@ def reveal(model: Family, preparation: Preparation, batch: Batch, generator: tor
         All cells in the units of the model, ``[N, D]`` in the schema's order.
     """
     model.eval()
-    parts = [_reveal(model, preparation, batch.rows(slice(i, i + ROWS)), generator) for i in range(0, len(batch), ROWS)]
+    parts = [
+        _reveal(model, preparation, batch.rows(slice(i, i + ROWS)), generator) for i in range(0, len(batch), ROWS)
+    ]
     return torch.cat(parts) if parts else batch.values
 
 

@@ -139,6 +139,6 @@ def cut(values: Array, number: int) -> Array:
         often = np.flatnonzero(counts > len(values) / number)
         cuts = np.unique(np.concatenate([values[places], distinct[often], distinct[often[often > 0] - 1]]))
         cuts = cuts[cuts < distinct[-1]]
-        if len(cuts) < number:
+        if 0 < len(cuts) < number:
             return cuts
     return distinct[:1]
