@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...common import LatentMixture
+from ...common import ArgumentError, LatentMixture
 from ..families import Family
 from ..frames import Form, RawTable
 from ..inference import draws, encode, log_likelihood, reconstruct, reveal, rows_from_codes, rows_from_prior
@@ -112,6 +112,21 @@ class Fitted:
         return reconstruct(self.network, self._rows(table), torch.arange(len(table)))[0].numpy()
 
     # ---------------------------------------------------------------- new rows
+
+    def sample(
+        self, n: int, table: RawTable | None, latent: str, match_marginals: bool | str, generator: torch.Generator
+    ) -> Array:
+        """n new rows, or a draw of every row of a table given its observed cells, ``[n, D]``."""
+        direct = self.network.direct is not None
+        if latent == "none" and not direct:
+            raise ArgumentError("latent", f"be 'mixture' or 'prior' with model={self.network.name!r}", "'none'")
+        if latent == "auto":
+            latent = "none" if direct else "mixture"
+        values = self.new(n, latent, generator) if table is None else self.given(table, generator)
+        as_drawn = latent == "none" if table is None else direct
+        if not as_drawn if match_marginals == "auto" else match_marginals:
+            values = self.matched(values, latent, generator)
+        return values if table is None else np.where(table.observed, table.values, values)
 
     def new(self, n: int, latent: str, generator: torch.Generator) -> Array:
         """n new rows as drawn, ``[n, D]``."""

@@ -89,7 +89,7 @@ class HeldOut:
         Args:
             model: The replicas.
             rows: The table.
-            worst: What the error of a column counts as at most ``[D]``: guesses are never left worse than by mean or mode.
+            worst: What the error of a column counts as at most ``[D]``: guesses shrink to the mean or mode.
         """
         quick = Way(0.0, "mode") if model.direct is None else Way(1.0)
         errors = self.errors(self.guess(model, rows, quick)).nan_to_num(nan=torch.inf)

@@ -16,8 +16,8 @@ class Report:
 
     Attributes:
         columns: For every column: error on hidden cells of held-out rows (root mean square over the range, or share
-            of wrong categories), that of the mean or mode, that of ridge regression on the other columns, its share of
-            the gradient where the heads meet, and its mean log-likelihood.
+            of wrong categories), that of the mean or mode, that of ridge regression on the other columns, its share
+            of the gradient where the heads meet, and its mean log-likelihood.
         selection: All candidates that were tried.
         method: The one that was chosen.
         kl_weight: Its KL weight.
@@ -72,16 +72,16 @@ class Report:
             sum(c[name] for c in self.columns) / len(self.columns) for name in ("trivial_error", "ridge_error")
         )
         return [
-            f"Hidden cells are guessed with a mean error of {self.error:.3f}; means and modes have {trivial:.3f}, ridge "
-            f"regression on the other columns {ridge:.3f}."
+            f"Hidden cells are guessed with a mean error of {self.error:.3f}; means and modes have {trivial:.3f}, "
+            f"ridge regression on the other columns {ridge:.3f}."
         ]
 
     def _of_neglected(self) -> list[str]:
         if not self.neglected and not self.unpredictable:
             return ["No column is neglected: all are predicted better than by their mean or mode."]
         return [
-            f"{c['column']!r} is neglected: predicted no better than by its {_trivial(c)} (error {c['error']:.3f} against "
-            f"{c['trivial_error']:.3f}), while {_rival(c)}. Train longer (max_epochs), or try method='thorough'."
+            f"{c['column']!r} is neglected: predicted no better than by its {_trivial(c)} (error {c['error']:.3f} "
+            f"against {c['trivial_error']:.3f}), while {_rival(c)}. Train longer (max_epochs), or try method='thorough'."
             for c in self.columns
             if c["column"] in self.neglected
         ]
@@ -89,8 +89,8 @@ class Report:
     def _of_hopeless(self) -> list[str]:
         return [
             f"{c['column']!r} is predicted no better than by its {_trivial(c)} (error {c['error']:.3f} against "
-            f"{c['trivial_error']:.3f}), and ridge regression does no better: the other columns do not tell it. Draws "
-            "still have its distribution."
+            f"{c['trivial_error']:.3f}), and ridge regression does no better: the other columns do not tell it. "
+            "Draws still have its distribution."
             for c in self.columns
             if c["column"] in self.unpredictable
         ]

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...common import ArgumentError, check_choice, check_integer
+from ...common import check_choice, check_integer
 from ...impartial import Method
 from ..families import FamilyName
 from ..frames import RawTable, build, fill, read
@@ -32,21 +32,17 @@ class TabularVAE(TransformerMixin, BaseEstimator):
 
     ``fit`` learns the joint distribution of the columns; ``transform`` fills holes; ``sample`` makes new rows. By
     default one trunk goes on in two ways: through latent variables (densities, codes), and directly to the best guess
-    of every hidden cell. What settles conflicts among columns is chosen by the error on cells that the model was not
-    shown: candidates are trained side by side and the worse are dropped on the way. Plain training is always among
-    them.
+    of every hidden cell. What settles conflicts among columns is chosen on cells that the model was not shown.
 
     Parameters
     ----------
     model : {"twoway", "vae", "hivae"}
-        One trunk with two ways on, of which the direct one guesses cells; or the paper's VAE or HI-VAE, where
-        everything goes through the latent variables.
+        One trunk with two ways on; or the paper's VAE or HI-VAE, where all goes through the latent variables.
     objective : {"elbo", "iwae", "dreg"}
         What is maximised; "dreg" is the bound of "iwae" with another gradient. HI-VAE lacks "dreg".
     method : "auto", str, Method or list
         What settles the conflict among columns, such as "imtlg" or "gradnorm>>pcgrad"; "sum" is plain training. A
-        list is tried like "auto", which tries two; "thorough" tries all there are, with several KL weights, and takes
-        minutes.
+        list is tried like "auto", which tries two; "thorough" tries all, with several KL weights, for minutes.
     kl_weight : "auto", float or list of float
         The weight of the KL term. Smaller ones let rows keep more information.
     kl_warm_up : int
@@ -57,13 +53,13 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         What happens to columns without a use (constant, empty, ids, free text): an error that names them, or they
         are left as they are.
     n_latent, n_hidden, n_layers : int
-        Sizes of the networks. By default n_latent is the number of columns (10 in HI-VAE), and there are 2 layers of
-        192 units in the trunk of "twoway", 3 of 128 in "vae".
+        Sizes of the networks. n_latent defaults to the number of columns (10 in HI-VAE); layers to 2 of 192 units in
+        "twoway", 3 of 128 in "vae".
     n_samples : int
         Samples of the latent variables for each row in training, K; 20 is usual for "iwae" and "dreg".
     hide : "auto" or float
-        The mean share of observed cells that are hidden from the network in training; it varies from row to row, from
-        0 to twice this. "auto" is 0.4 for "twoway", and follows the share of cells that are missing otherwise.
+        The mean share of observed cells that are hidden from the network in training. "auto" is 0.4 for "twoway", and
+        follows the share of cells that are missing otherwise.
     max_epochs : int or None
         Length of the training; None for 30 epochs, but 3,000 to 12,000 steps ("vae": at least 8,000).
     max_seconds : float or None
@@ -102,8 +98,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     rate_ : float
         KL(q || p) of held-out rows in nats.
     direct_ : float
-        The share of the direct way in best guesses, chosen on held-out cells; the rest comes through the latent
-        variables.
+        The share of the direct way in best guesses, chosen on held-out cells.
     trivial_, shrinkage_ : arrays
         The mean or mode of every column, and how far imputations go from there towards the model: 1 all the way.
     n_features_in_, feature_names_in_
@@ -313,24 +308,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_integer("n", n)
-        latent = self._latent(latent)
+        check_choice("latent", latent, ("auto", "none", "mixture", "prior"))
         generator = self._fitted.generator(_seed(random_state))
         table = table_of(given, self.schema_, n) if given else None
-        drawn = self._fitted.new(n, latent, generator) if table is None else self._fitted.given(table, generator)
-        direct = latent == "none" if table is None else self._fitted.network.direct is not None
-        moved = not direct if match_marginals == "auto" else match_marginals
-        values = self._fitted.matched(drawn, latent, generator) if moved else drawn
-        if table is not None:
-            values = np.where(table.observed, table.values, values)
+        values = self._fitted.sample(n, table, latent, match_marginals, generator)
         return build(self.schema_, values, self._fitted.template, self._fitted.forms)
-
-    def _latent(self, latent: str) -> str:
-        """Where new rows come from."""
-        check_choice("latent", latent, ("auto", "none", "mixture", "prior"))
-        direct = self._fitted.network.direct is not None
-        if latent == "none" and not direct:
-            raise ArgumentError("latent", f"be 'mixture' or 'prior' with model={self.model!r}", repr(latent))
-        return ("none" if direct else "mixture") if latent == "auto" else latent
 
     def report(self) -> Report:
         """Which columns the model neglects, what was chosen, and at what rate."""

@@ -20,8 +20,8 @@ SAY_OF_PIECES = 0.1
 class DirectWay(nn.Module):
     """Linear heads that guess every column from shared features, without a bottleneck.
 
-    A number has two: its expectation, trained by the squared error, and probabilities of its pieces, which can have any
-    shape. Categories have logits. Only hidden cells are scored, so that nothing is learnt by copying.
+    A number has two: its expectation, trained by the squared error, and probabilities of its pieces, which can have
+    any shape. Categories have logits. Only hidden cells are scored, so that nothing is learnt by copying.
 
     Args:
         n_features: Size of what the heads share.

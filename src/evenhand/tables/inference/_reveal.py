@@ -17,8 +17,8 @@ ROWS = 20_000  # at a time
 def reveal(model: Family, preparation: Preparation, batch: Batch, generator: torch.Generator) -> Tensor:
     """Draw the missing cells of every row by the direct way of one replica, in an order of its own for every row.
 
-    Whatever the order, the probability of a cell given all that is known is what the direct heads learn, so the product
-    over the order is a joint density (Uria et al., "A Deep and Tractable Density Estimator", ICML 2014).
+    Whatever the order, the probability of a cell given all that is known is what the direct heads learn, so the
+    product over the order is a joint density (Uria et al., "A Deep and Tractable Density Estimator", ICML 2014).
 
     Args:
         model: One replica of a family that has a direct way, on the CPU.
