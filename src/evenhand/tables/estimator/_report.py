@@ -80,8 +80,9 @@ class Report:
         if not self.neglected and not self.unpredictable:
             return ["No column is neglected: all are predicted better than by their mean or mode."]
         return [
-            f"{c['column']!r} is neglected: predicted no better than by its {_trivial(c)} (error {c['error']:.3f} "
-            f"against {c['trivial_error']:.3f}), while {_rival(c)}. Train longer (max_epochs), or try method='thorough'."
+            f"{c['column']!r} is neglected: no better than its {_trivial(c)} (error {c['error']:.3f} "
+            f"against {c['trivial_error']:.3f}), while {_rival(c)}. Train longer (max_epochs), or try "
+            "method='thorough'."
             for c in self.columns
             if c["column"] in self.neglected
         ]
