@@ -202,8 +202,10 @@ class Stack:
         return loss + direct.loss(outputs, targets, mask - visible)
 
     def _blocks_by_pass(self) -> list[list[LinearBlock]]:
-        places = len(self.model.block_heads) if self.blocks else 0
-        return [self.blocks[i * places : (i + 1) * places] for i in range(self.objective.n_passes)]
+        passes = self.objective.n_passes
+        joint = self.blocks if self.model.direct is None else self.blocks[:-1]
+        places = len(joint) // passes
+        return [joint[i * places : (i + 1) * places] for i in range(passes)]
 
     def keep(self, replicas: Sequence[int]) -> None:
         """Go on with some replicas only."""
