@@ -32,7 +32,7 @@ def head_gradients(model: Family, rows: Rows, index: Tensor) -> Reading:
         replicas = len(next(model.parameters()))
         inputs, targets, mask = (t.expand(replicas, *t.shape) for t in (inputs, targets, mask))
     with torch.no_grad():
-        latent = model.most_probable(rows.seen(inputs, mask))
+        latent = model.most_probable(model.look(rows.seen(inputs, mask)))
     with torch.enable_grad():
         z = latent.z.detach().requires_grad_()
         s = None if latent.s is None else latent.s.detach().requires_grad_()
