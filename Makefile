@@ -9,10 +9,10 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile
 TORCH ?= 2.11.0
 FUZZ ?= 2500
 
-.PHONY: demo test quick fuzz coverage kernels check docs dist wheel-test oldest paper benchmarks clean
+.PHONY: demo test quick fuzz chaos coverage kernels check docs dist wheel-test oldest paper benchmarks clean
 
 demo: $(VENV)/demo.done   ## compare plain and impartial training on real data, print the table, write the page
-	$(BIN)/evenhand compare hi --seeds 2 --page demo.html
+	$(BIN)/evenhand compare hi --page demo.html
 
 test: $(VENV)/test.done   ## run the tests
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "No Chromium here: the tests of the report page in a browser are left out (Debian: apt-get install chromium)."
@@ -23,6 +23,9 @@ quick: $(VENV)/test.done   ## an answer in a minute: every test that is not slow
 
 fuzz: $(VENV)/test.done   ## FUZZ random inputs (2500) for every test marked "fuzz"
 	FUZZ=$(FUZZ) $(PYTEST) --dist worksteal -m fuzz --hypothesis-profile=fuzz --hypothesis-show-statistics tests
+
+chaos: $(VENV)/test.done   ## 100 kills at random moments, full disks, closed folders, two at once; nothing may be lost
+	$(BIN)/python -m tests.chaos --kills 100
 
 coverage: $(VENV)/test.done   ## which lines the tests run
 	$(PYTEST) --cov=evenhand --cov-report=term:skip-covered --cov-report=html:build/coverage

@@ -18,6 +18,7 @@ settings.register_profile(
 settings.load_profile("evenhand")
 # What `make quick` leaves out, by file or by the beginning of a name: seconds of work, or processes of its own.
 SLOW = (
+    "chaos/test_chaos.py",
     "cli/test_app.py",
     "datasets/test_mnist_svhn_text.py::test_the_published_test_rows",
     "datasets/test_tables.py::test_rows_and_codes_are_those_of_the_published_tables",

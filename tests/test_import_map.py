@@ -38,8 +38,9 @@ TABLES = (
 MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "training", "inference", "estimator")
 
 LAB = (
-    "_config", "judges", "results", "figures", "page", "_findings", "_catalogue", "_folder", "_splits", "_tabular",
-    "_multimodal", "_survival", "_run", "_execute", "_paper", "_paper_multimodal", "_paper_survival", "_plans",
+    "_config", "judges", "results", "figures", "page", "_findings", "_catalogue", "_folder", "_splits",
+    "_measured", "_new_rows", "_tabular", "_multimodal", "_survival", "_run", "_execute",
+    "_paper", "_paper_multimodal", "_paper_survival", "_plans",
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand.cli._app import app
-from evenhand.common import _progress
+from evenhand.common import Heartbeat, _progress
 
 from ..datasets.conftest import data_folder  # noqa: F401  # a fixture
 
@@ -21,6 +21,7 @@ def _nothing_takes_long():
     """On a busy machine too: what is said of long work is tested in tests/common/test_progress.py."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_progress, "MOMENTS", (600.0,))
+        patch.setattr(Heartbeat.__init__, "__kwdefaults__", {"first": 600.0})
         yield
 
 

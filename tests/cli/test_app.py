@@ -93,7 +93,7 @@ def test_missing_packages_name_the_line_to_type(monkeypatch):
         evenhand.cli.main()
 
 
-def test_ctrl_c_ends_with_130_and_says_how_to_resume(tmp_path, table):
+def test_ctrl_c_ends_with_130_and_tells_the_truth_about_checkpoints(tmp_path, table):
     command = [sys.executable, "-m", "evenhand", "compare", str(table), "--steps", "1000000", "--seeds", "1"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
@@ -107,5 +107,7 @@ def test_ctrl_c_ends_with_130_and_says_how_to_resume(tmp_path, table):
     _, said = process.communicate(timeout=60)
     # where the signal meets a piece of code that is made at run time, Python ends by the signal; shells call both 130
     assert process.returncode in (130, -signal.SIGINT), said
-    assert said.startswith("Interrupted. To resume: evenhand compare ")
+    last = said.splitlines()[-1]
+    assert last.startswith("Interrupted. There is no checkpoint yet, the first one comes after 10 s of training.")
+    assert " To start again: evenhand compare " in last
     assert "Traceback" not in said

@@ -26,3 +26,13 @@ def test_bars_show_all_jobs_and_the_one_that_runs():
     assert (running.completed, running.total, running.fields["words"]) == (100, 400, "half way")
     jobs.finish(folder)
     assert [task.completed for task in bars.tasks] == [2]
+
+
+def test_without_a_terminal_there_is_a_line(capsys):
+    folder = _Folder(TableExperiment(Data("hi")))
+    jobs = Jobs(Console(), 3, 1, None, one_by_one=True)
+    jobs.begin(folder, 0)(100, "9 runs")
+    assert jobs.words() == "1 of 3 experiments done; hi-vae-elbo: 25 % (9 runs)"
+    jobs.finish(folder)
+    assert jobs.words() == "2 of 3 experiments done"
+    assert capsys.readouterr().err == "done: hi-vae-elbo (2 of 3)\n"

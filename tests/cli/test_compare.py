@@ -1,11 +1,14 @@
 """`compare` and what it prints."""
 
 import json
+import shlex
 from pathlib import Path
 
+from evenhand.cli._compare import how_to_go_on
 from evenhand.cli._console import Console
-from evenhand.cli._report_words import show_compared
-from evenhand.lab import TableReport, compared
+from evenhand.cli._report_words import MOST, enumerated, show_compared, show_rules, show_verdict
+from evenhand.lab import Data, Folder, TableExperiment, TableReport, compared
+from evenhand.tables.schema import Column, Kind, Schema
 
 from ..lab._reports import table_report
 from .conftest import MARKUP, STEERING
@@ -23,7 +26,8 @@ def test_everything_that_was_assumed_is_said(runs):
 def test_the_table_has_every_column_and_the_same_rate(runs):
     _, _, result = runs
     header = next(line for line in result.stdout.splitlines() if "impartial" in line and "gain" in line)
-    assert header.split() == ["column", "kind", "trivial", "plain", "impartial", "gain"]
+    names = ["column", "kind", "trivial", "plain", "impartial", "gain", "hidden:", "trivial", "plain", "impartial"]
+    assert header.split() == names
     assert "nats on the latent variables" in result.stdout
     assert "By kind" in result.stdout
 
@@ -60,6 +64,60 @@ def test_neglect_says_what_it_is_measured_by(capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert "After plain training no better than their mean or mode (of the first seed): 'age'" in said
     assert "Medians over seeds; trivial: guessing the mean or the mode, first seed" in said
+
+
+def test_it_ends_with_what_to_type_next_and_the_names_are_those_that_the_options_take(runs, go, table):
+    _, command, result = runs
+    document = json.loads(go("--json", *command).stdout)
+    said = result.stdout.partition("What to take")[2]
+    assert [one["measure"] for one in document["verdict"]] == ["hidden", "log_likelihood", "error"]
+    for one in document["verdict"]:
+        assert one["words"] in said
+        assert f"  {one['next']}\n" in said.partition("What to type next")[2]
+    impute, sample = (shlex.split(one["next"]) for one in document["verdict"][:2])
+    assert impute[:3] == ["evenhand", "impute", str(table)]
+    for typed in (impute, sample):
+        done = go(*typed[1:], "--epochs", "1", "--device", "cpu", "--quiet")
+        assert done.exit_code == 0, done.stderr
+    assert Path("people-filled.csv").is_file()
+    assert Path("people-new.csv").is_file()
+
+
+def test_too_few_rows_are_said_to_be_too_few(runs):
+    _, _, result = runs
+    assert "Too few rows: 12 rows to test on." in result.stdout
+    assert "There are too few rows to tell them apart, so it is the simplest." in result.stdout
+
+
+def test_a_wide_table_fits_on_a_screen(capsys):
+    names = [f"column {i}" for i in range(500)]
+    schema = Schema(
+        tuple(Column(name, Kind("real"), reason="Numbers.") for name in names), dict.fromkeys("abc" * 99, "x")
+    )
+    show_rules(Console(), schema, [f"{name} was converted." for name in names])
+    found = compared(TableReport(table_report(columns=names, kinds=["real"])))
+    show_compared(Console(), found)
+    show_verdict(Console(), found)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 100
+    assert any("500" in line for line in lines)
+    show_rules(Console(), schema, [], everything=True)
+    assert len(capsys.readouterr().out.splitlines()) > 500
+
+
+def test_enumerations_are_short():
+    assert enumerated(["a", "b"]) == "'a', 'b'"
+    assert enumerated(list("abcdefghij")).endswith("'h' and 2 more")
+    assert len(enumerated(["n" * 500])) < 50
+    assert MOST < 30
+
+
+def test_where_there_is_no_checkpoint_nobody_is_told_to_go_on_from_there(tmp_path):
+    folder = Folder(tmp_path, TableExperiment(Data("hi")))
+    folder.begin()
+    assert "There is no checkpoint yet" in how_to_go_on(folder, "evenhand run x")
+    (folder.path / "checkpoint.pt").touch()
+    assert how_to_go_on(folder, "evenhand run x") == "To go on from the last checkpoint: evenhand run x"
 
 
 def test_quiet_prints_nothing(runs, go):

@@ -2,9 +2,11 @@
 
 import json
 import math
+import time
 from pathlib import Path
 
 from evenhand.cli._console import Console, clean, table_lines
+from evenhand.common import Heartbeat
 
 
 def test_lines_cannot_steer_a_terminal():
@@ -26,3 +28,12 @@ def test_the_last_column_is_wrapped_on_a_terminal():
 def test_json_has_no_numbers_that_json_has_not(capsys):
     Console(json=True).result({"a": math.nan, "b": [1.0, math.inf], 3: Path("x")})
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [1.0, None], "3": "x"}
+
+
+def test_it_says_what_is_being_done_where_nothing_else_is_said(capsys, monkeypatch):
+    monkeypatch.setattr(Heartbeat.__init__, "__kwdefaults__", {"first": 0.05})
+    for console, expected in ((Console(), "reading a\ufffdb ...\n"), (Console(quiet=True), "")):
+        with console.speaking():
+            console.begin("reading a\x1bb")
+            time.sleep(0.1)
+        assert capsys.readouterr().err[: len(expected) or None] == expected

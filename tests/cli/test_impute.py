@@ -61,7 +61,7 @@ def test_interrupted_training_ends_with_130(table, go, monkeypatch):
 
     monkeypatch.setattr("evenhand.tables.estimator._search.Search._train", stop)
     result = go("impute", table, "-o", "out.csv", *FAST)
-    assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")
+    assert (result.exit_code, result.stderr) == (130, "Interrupted. Nothing was written.\n")
     assert not Path("out.csv").exists()
 
 

@@ -62,7 +62,9 @@ def test_interrupting_says_how_to_resume(two_jobs, go, monkeypatch):
     monkeypatch.setattr(sys.modules[evenhand.lab.execute.__module__], "run", stop)
     result = go("reproduce", "controls", "--out", "my runs")
     assert result.exit_code == 130
-    assert result.stderr == "Interrupted. To resume: evenhand reproduce controls --out 'my runs'\n"
+    assert result.stderr == (
+        "Interrupted. 0 of 2 runs are done. To go on: evenhand reproduce controls --out 'my runs'\n"
+    )
 
 
 def test_failed_jobs_are_named(two_jobs, go, monkeypatch):

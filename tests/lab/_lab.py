@@ -35,7 +35,7 @@ VARYING = ("seconds", "finished")  # of a report
 SCRIPT = """
 import os, signal, sys
 import torch
-from evenhand.lab import Folder, _tabular, read_config, run
+from evenhand.lab import Folder, _measured, read_config, run
 
 def die(*args, **kwargs):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -58,7 +58,7 @@ save, write, Folder.write = torch.save, Folder.write, write_half
 if moment == "saving":
     torch.save = save_half
 elif moment == "evaluation":
-    _tabular.log_likelihood = die
+    _measured.log_likelihood = die
 run(read_config(config), root, device="cpu", save_seconds=0.0)
 """
 

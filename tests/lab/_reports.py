@@ -145,6 +145,8 @@ def _run(
         "validation": (error * 1.02).tolist(), "error": error.tolist(), "columns": columns.tolist(),
         "rate": rate.tolist(), "elbo": (-20 - rate).tolist(), "log_likelihood": (-19 - rate).tolist(),
         "hidden": (error * 1.4).tolist(), "hidden_columns": (columns * 1.4).tolist(), "quality": [None] * seeds,
+        "validation_error": error.tolist(), "validation_hidden": (error * 1.4).tolist(),
+        "validation_log_likelihood": (-19 - rate).tolist(),
     }  # fmt: skip
 
 
@@ -187,7 +189,7 @@ def _config(methods: Sequence[str], seeds: int, kl_weights: Sequence[float], unr
         "data": {"name": "", "path": "people.csv", "rows": 0},
         "model": {"name": "vae", "n_hidden": 50},
         "objective": {"name": "elbo", "n_samples": 1},
-        "training": {"epochs": 400, "batch_size": 128, "lr": 0.001},
+        "training": {"epochs": 400, "batch_size": 128, "lr": 0.001, "hide": 0.2},
         "runs": {
             "methods": list(methods), "seeds": list(range(seeds)), "kl_weights": list(kl_weights),
             "unrestored": unrestored,

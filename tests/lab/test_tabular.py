@@ -11,16 +11,19 @@ from safetensors.torch import load_file
 
 from evenhand.lab import _splits
 from evenhand.lab._config import Runs
+from evenhand.lab._measured import hidden_cells
+from evenhand.lab._new_rows import generate_rows
 from evenhand.lab._run import run
 from evenhand.lab._splits import Splits, load
-from evenhand.lab._tabular import Choice, choices, generate_rows, hidden_cells
+from evenhand.lab._tabular import Choice, choices
 from evenhand.lab.results import TableReport, read_reports
 from evenhand.tables.inference import column_errors, quality, reconstruct
 from evenhand.tables.schema import Schema
 
 from ._lab import COLUMNS, KINDS, ROWS, make_frame, tiny, write_csv
 
-MEASURES = {"validation", "error", "rate", "elbo", "log_likelihood", "hidden"}
+CHOSEN_BY = {"validation_error", "validation_hidden", "validation_log_likelihood"}
+MEASURES = {"validation", "error", "rate", "elbo", "log_likelihood", "hidden"} | CHOSEN_BY
 BY_COLUMN = {"columns", "hidden_columns"}
 
 
@@ -310,7 +313,7 @@ def test_evaluation_changes_only_its_own_measure(reports):
     plain = reports()[1]["runs"]
     other = reports("evaluation.hidden=0.5")[1]["runs"]
     for a, b in zip(plain, other, strict=True):
-        assert {name for name in a if a[name] != b[name]} == {"hidden", "hidden_columns"}
+        assert {name for name in a if a[name] != b[name]} == {"hidden", "hidden_columns", "validation_hidden"}
 
 
 def test_hidden_cells_are_the_share_that_was_asked_for():

@@ -33,7 +33,7 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, first + [arg for arg in args[:end] if arg not in ANYWHERE] + args[end:])
 
     def invoke(self, ctx: Any) -> Any:
-        with failures(ctx.obj):
+        with failures(ctx.obj), ctx.obj.speaking():
             return super().invoke(ctx)
 
 

@@ -1,4 +1,4 @@
-"""Progress of many jobs: a bar for all of them, and one for the job that runs."""
+"""Progress of many jobs: a bar for all of them, and one for the job that runs; without a terminal, lines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..common import Heartbeat
 from ._console import Console
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Jobs:
-    """What is told when jobs begin and end; without a terminal, a line for every job that is done.
+    """What is told when jobs begin and end; without a terminal, a line for every job that is done, and now and then.
 
     Args:
         console: Where lines go.
@@ -29,19 +30,37 @@ class Jobs:
         self._console, self._total, self._done = console, total, done
         self._bars, self._one_by_one, self._job = bars, one_by_one, None
         self._all = bars.add_task("experiments", total=total, completed=done, words="") if bars else None
+        self._running = ""  # the job that runs, and how far it is
 
     def begin(self, folder: Folder, number: int) -> Tick:
         """A job begins; what is returned is told how it goes on."""
-        if self._bars is None or not self._one_by_one:
+        if not self._one_by_one:
             return lambda epochs, words: None
+        if self._bars is None:
+            return self._follow(folder)
         self._leave()
         config = folder.config
         job = self._job = self._bars.add_task(config.name, total=config.training.epochs, words="")
         return lambda epochs, words: self._bars.update(job, advance=epochs, words=words)
 
+    def _follow(self, folder: Folder) -> Tick:
+        name, total, done = folder.config.name, folder.config.training.epochs, 0.0
+
+        def tick(epochs: float, words: str) -> None:
+            nonlocal done
+            done += epochs
+            self._running = f"; {name}: {100 * done / total:.0f} % ({words})"
+
+        tick(0, "starting")
+        return tick
+
+    def words(self) -> str:
+        """How far everything is, for a line."""
+        return "" if self._console.quiet else f"{self._done} of {self._total} experiments done{self._running}"
+
     def finish(self, folder: Folder) -> None:
         """A job is done."""
-        self._done += 1
+        self._done, self._running = self._done + 1, ""
         if self._bars is None:
             self._console.note(f"done: {folder.config.name} ({self._done} of {self._total})")
             return
@@ -58,7 +77,9 @@ class Jobs:
 def job_bars(console: Console, total: int, done: int, *, one_by_one: bool) -> Iterator[Jobs]:
     """Bars on standard error if it is a terminal."""
     if not console.bars or not sys.stderr.isatty():
-        yield Jobs(console, total, done, None, one_by_one)
+        jobs = Jobs(console, total, done, None, one_by_one)
+        with Heartbeat(jobs.words):
+            yield jobs
         return
     from rich.console import Console as Terminal
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -70,5 +91,5 @@ def job_bars(console: Console, total: int, done: int, *, one_by_one: bool) -> It
         TimeRemainingColumn(),
         TextColumn("{task.fields[words]}", markup=False),
     )
-    with Progress(*columns, console=Terminal(stderr=True)) as bars:
+    with Heartbeat(lambda: ""), Progress(*columns, console=Terminal(stderr=True)) as bars:
         yield Jobs(console, total, done, bars, one_by_one)

@@ -31,7 +31,7 @@ from ._arguments import (
 )
 from ._console import Console
 from ._errors import advising, arguments
-from ._report_words import show_compared, show_rules
+from ._report_words import show_compared, show_rules, show_verdict
 
 if TYPE_CHECKING:
     from ..lab import Data, Experiment, Folder, TableExperiment
@@ -89,6 +89,7 @@ def compare(
     show_compared(console, found)
     written = write_page(console, [folder.path], page or folder.path / "report.html", open)
     console.say(f"All files: {folder.path}")
+    show_verdict(console, found)
     console.result({"folder": str(folder.path), "page": str(written), **found})
 
 
@@ -103,6 +104,7 @@ def prepare(
     missing: list[str] | None = None,
 ) -> Experiment:
     """The config of an experiment on a table; prints what was assumed about it."""
+    console.begin(f"reading {data}")
     from ..lab import TableExperiment, from_dict, load, to_dict
 
     wanted = find_data(data, schema, header, missing)
@@ -131,17 +133,25 @@ def train(console: Console, config: Experiment, out: Path, *, force: bool, devic
         console.say("\nAlready done; --force starts over.")
         return folder
     check_out(out)
-    console.resumes = True
+    console.interrupted = lambda: how_to_go_on(folder, console.command)
     with progress_bar(console.bars, config.training.epochs) as tick:
-        folder = run(config, out, force=force, device=device, command=console.command, tick=tick)
-    console.resumes = False
+        run(config, out, force=force, device=device, command=console.command, tick=tick)
+    console.interrupted = lambda: f"The run is done. To see it: {console.command}"
     return folder
+
+
+def how_to_go_on(folder: Folder, command: str) -> str:
+    """What is true of a run that is interrupted now, and what to type."""
+    if folder.resumable:
+        return f"To go on from the last checkpoint: {command}"
+    return f"There is no checkpoint yet, the first one comes after 10 s of training. To start again: {command}"
 
 
 def write_page(console: Console, folders: list[Path], path: Path, show: bool) -> Path:
     """Write the page of runs, and print where."""
     from ..lab import write_page
 
+    console.begin(f"writing {path}")
     write_page(folders, path)
     console.say()
     console.say(f"Page: {path}")

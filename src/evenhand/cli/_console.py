@@ -11,11 +11,14 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import typer
+
+from ..common import Heartbeat
 
 NARROWEST = 24  # characters that a wrapped column has at least
 
@@ -28,13 +31,15 @@ class Console:
         quiet: Whether nothing is printed but errors.
         json: Whether the result is printed as JSON, and nothing else.
         command: What was typed.
-        resumes: Whether the same command resumes what was interrupted.
+        interrupted: What is true, and what to type, when the work is interrupted now.
     """
 
     quiet: bool = False
     json: bool = False
     command: str = "evenhand"
-    resumes: bool = False
+    interrupted: Callable[[], str] = lambda: ""
+    _doing: str = "starting"
+    _heart: Heartbeat | None = None
 
     @property
     def human(self) -> bool:
@@ -46,8 +51,24 @@ class Console:
         """Whether progress bars are wanted; "auto" draws them on a terminal only."""
         return False if self.quiet else "auto"
 
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """Say on standard error what is being done wherever nothing else is said for a while."""
+        with Heartbeat(lambda: "" if self.quiet else f"{self._doing} ...") as self._heart:
+            yield
+
+    def begin(self, doing: str) -> None:
+        """What is being done from now on."""
+        self._doing = clean(doing)
+        self._rest()
+
+    def _rest(self) -> None:
+        if self._heart is not None:
+            self._heart.rest()
+
     def say(self, text: str = "") -> None:
         """Print lines for a reader."""
+        self._rest()
         if self.human:
             typer.echo("\n".join(map(clean, text.split("\n"))))
 
@@ -59,6 +80,7 @@ class Console:
 
     def note(self, text: str) -> None:
         """Print a line beside the result."""
+        self._rest()
         if not self.quiet:
             typer.echo(clean(text), err=True)
 

@@ -83,6 +83,7 @@ def _each(console: Console, names: Sequence[str], work: Callable[[str], str]) ->
     failed = {}
     said = {}
     for name in names:
+        console.begin(f"looking at {name}")
         try:
             said[name] = work(name)
             console.say(f"{name}: {said[name]}")

@@ -13,6 +13,7 @@ import typer
 from ._arguments import DataArgument, Device, Force, Header, Missing, Out, SchemaOption, check_device
 from ._compare import prepare, train
 from ._console import Console, number
+from ._report_words import MOST, enumerated
 
 MOST_PAIRS = 10
 
@@ -55,16 +56,17 @@ def _show(console: Console, found: dict[str, Any], data: str) -> None:
     console.heading("Shares of the gradient where the heads meet")
     ordered = sorted(found["columns"], key=lambda c: -(c["share_last"] or 0.0))
     rows = [(c["column"], c["kind"], _percent(c["share_first"]), _percent(c["share_last"])) for c in ordered]
+    if len(rows) > MOST:
+        rows = [*rows[: MOST // 2], ("...", "", "", ""), *rows[-MOST // 2 :]]
     console.table(("column", "kind", "first", "last"), rows, (2, 3))
     console.say(f"An even share would be {1 / len(ordered):.1%}.")
     pairs = found["pairs"][:MOST_PAIRS]
     console.heading("Columns that pull in opposite directions")
     if pairs:
         console.table(("column", "against", "cosine"), [(*p["columns"], number(p["cosine"], 2)) for p in pairs], (2,))
-    console.say(f"{len(found['pairs'])} of {found['n_pairs']} pairs have a cosine below {found['below']:g}.")
+    console.say(f"{found['n_opposed']:,} of {found['n_pairs']:,} pairs have a cosine below {found['below']:g}.")
     console.heading("What to do")
-    neglected = ", ".join(map(repr, found["neglected"]))
-    console.say(f"Not learnt, no better than mean or mode: {neglected or 'none'}.")
+    console.say(f"Not learnt, no better than mean or mode: {enumerated(found['neglected']) or 'none'}.")
     why = ["shares are uneven"] * found["uneven"] + ["columns conflict"] * bool(pairs)
     if not why:
         console.say("Nothing calls for impartial training: shares are even and no pair conflicts.")

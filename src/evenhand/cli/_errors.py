@@ -74,8 +74,7 @@ def failures(console: Console) -> Iterator[None]:
     except (typer.Exit, typer.Abort, BrokenPipeError):  # no errors of ours; who reads us may stop reading
         raise
     except KeyboardInterrupt:
-        advice = f" To resume: {console.command}" if console.resumes else ""
-        typer.echo(clean(f"Interrupted.{advice}"), err=True)
+        typer.echo(clean(f"Interrupted. {console.interrupted()}".strip()), err=True)
         raise typer.Exit(130) from None
     except BadArgumentError as error:
         _complain(error, _words(error.mistake))

@@ -57,9 +57,10 @@ def infer(frame: Any, changes: dict[str, Any] | None = None) -> Schema:
 
 
 def load_frame(
-    data: str, schema: Path | None, header: bool | None = None, missing: list[str] | None = None
+    console: Console, data: str, schema: Path | None, header: bool | None = None, missing: list[str] | None = None
 ) -> Loaded:
     """The table that DATA names."""
+    console.begin(f"reading {data}")
     from .. import datasets
     from ..tables.frames import read_file
     from ..tables.schema import Schema
@@ -82,6 +83,8 @@ def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
     console.say(f"{len(loaded.frame):,} rows, {columns} to learn.{too_few(len(loaded.frame))}")
     show_rules(console, schema, loaded.conversions, loaded.note)
     model = TabularVAE(schema=schema, unsupported="ignore", verbose=console.bars, **options)
+    console.begin("learning the table")
+    console.interrupted = lambda: "Nothing was written."
     with warnings.catch_warnings():
         # the estimator keeps the best model so far; a command that is interrupted ends
         warnings.filterwarnings("error", message="Interrupted")
@@ -89,6 +92,7 @@ def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
             model.fit(loaded.frame)
         except UserWarning as warning:
             raise KeyboardInterrupt from warning
+    console.interrupted = lambda: ""
     console.heading("What was learnt")
     for sentence in model.report().sentences():
         console.say(sentence)

@@ -89,9 +89,10 @@ def impute(
     if model is not None:
         refuse_training("--model", schema, save_model, method, kl_weight, epochs)
         ready = load_model(model, "--model")
-    loaded = load_frame(data, schema, header, missing)
+    loaded = load_frame(console, data, schema, header, missing)
     fitted = ready or fit(console, loaded, **options)
     keep_model(console, fitted, save_model)
+    console.begin("filling the holes")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing cells are left")  # they are counted below
         rows = loaded.frame
@@ -117,6 +118,7 @@ def _write(console: Console, tables: Sequence[Any], paths: Sequence[Path]) -> li
     from ..tables.frames import write_file
 
     for table, path in zip(tables, paths, strict=True):
+        console.begin(f"writing {path}")
         write_file(table, path)
         console.say(f"Written: {path}")
     return [str(path) for path in paths]

@@ -143,14 +143,22 @@ def _run(console: Console, exhibit: Exhibit, jobs: list[Experiment], out: Path, 
     done = 0 if force else sum(folder.state == "done" for folder in folders)
     if done < len(jobs):
         check_out(out)
-    console.resumes = True
+    console.interrupted = lambda: _how_to_go_on(folders, console.command)
     with job_bars(console, len(jobs), done, one_by_one=where["executor"] == Executor.local) as bars:
         folders = execute(
             jobs, out, force=force, begin=bars.begin, finish=bars.finish, command=console.command, **where
         )
-    console.resumes = False
+    console.interrupted = lambda: ""
     paths = [folder.path for folder in folders]
     show(console, Result(exhibit, [folder.report() for folder in folders], paths), runs=[str(path) for path in paths])
+
+
+def _how_to_go_on(folders: Sequence[Folder], command: str) -> str:
+    """What is true of runs that are interrupted now, and what to type."""
+    done = sum(folder.state == "done" for folder in folders)
+    some = sum(folder.state == "started" and folder.resumable for folder in folders)
+    kept = f", {some} {'has a checkpoint' if some == 1 else 'have checkpoints'}" if some else ""
+    return f"{done} of {len(folders)} runs are done{kept}. To go on: {command}"
 
 
 def _list(console: Console, folders: Sequence[Folder]) -> None:

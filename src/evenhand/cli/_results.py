@@ -84,6 +84,7 @@ def results(
     exhibit = find_exhibit(table, tuple(EXHIBITS))
     check_output(output, "--output", suffix=".svg" if exhibit.figure else "")
     found = find_places(exhibit, places)
+    console.begin("reading reports")
     from ..lab import run_folders
 
     result = Result(exhibit, exhibit.reports(found, console.note), run_folders(found), paper)

@@ -89,9 +89,10 @@ def sample(
         refuse_training("A saved model", schema, save_model, method, kl_weight, epochs, header, missing)
         fitted = load_model(Path(data), "MODEL")
     else:
-        fitted = _learn(console, load_frame(data, schema, header, missing), given or [], options)
+        fitted = _learn(console, load_frame(console, data, schema, header, missing), given or [], options)
     known = parse_given(given or [], fitted.schema_, fitted.forms_)
     keep_model(console, fitted, save_model)
+    console.begin("making new rows")
     made = fitted.sample(rows, given=known or None, random_state=seed)
     from ..tables.frames import write_file
 

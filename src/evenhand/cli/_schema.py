@@ -57,8 +57,8 @@ def schema(
     console: Console = ctx.obj
     check_output(output, "--output", suffix=".toml")
     changes = parse_changes(settings or [], ignore or [])
-    found, conversions = _edited(data, changes, header, missing)
-    show_rules(console, found, conversions)
+    found, conversions = _edited(console, data, changes, header, missing)
+    show_rules(console, found, conversions, everything=True)
     if output is not None:
         with whole_file(output) as partial:
             found.save(partial)
@@ -83,7 +83,7 @@ def parse_changes(settings: list[str], ignore: list[str]) -> dict[str, str]:
 
 
 def _edited(
-    data: str, changes: dict[str, Any], header: bool | None, missing: list[str] | None
+    console: Console, data: str, changes: dict[str, Any], header: bool | None, missing: list[str] | None
 ) -> tuple[Schema, list[str]]:
     from ..tables.schema import Schema
 
@@ -92,7 +92,7 @@ def _edited(
             raise refusal("DATA", "be a file", f"none at {data}")
         found, conversions = Schema.read(data), []
     else:
-        loaded = load_frame(data, None, header, missing)
+        loaded = load_frame(console, data, None, header, missing)
         conversions = loaded.conversions
         if loaded.schema is None:
             return _inferred(loaded.frame, changes), conversions

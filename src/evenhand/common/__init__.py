@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._captured import CapturedStep, pack, unpack
     from ._checkpoint import read_checkpoint, write_checkpoint
     from ._device import find_device
+    from ._heartbeat import Heartbeat
     from ._latent_mixture import LatentMixture
     from ._normal import log_normal
     from ._progress import Tick, progress_bar
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgumentError",
     "CapturedStep",
+    "Heartbeat",
     "LatentMixture",
     "Tick",
     "check_choice",
@@ -47,6 +49,7 @@ __all__ = [
 
 _HOMES = {
     "CapturedStep": "_captured",
+    "Heartbeat": "_heartbeat",
     "LatentMixture": "_latent_mixture",
     "Tick": "_progress",
     "check_format": "_tensor_file",

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from ._heartbeat import Heartbeat
+
 Tick = Callable[[float, str], None]
 """What to call with the number of steps (or epochs) done since the last call, and with a few words."""
 
@@ -38,10 +40,10 @@ def progress_bar(
     if not verbose:
         yield lambda steps, words: None
     elif sys.stderr.isatty():
-        with _bar(total, done) as tick:
+        with Heartbeat(str), _bar(total, done) as tick:  # who is silent keeps others silent
             yield tick
     else:
-        with _lines(total, done, what, always=verbose is True) as tick:
+        with Heartbeat(str), _lines(total, done, what, always=verbose is True) as tick:
             yield tick
 
 

@@ -47,6 +47,12 @@ class Folder:
             return "done"
         return "started" if (self.path / "config.toml").is_file() else "not begun"
 
+    @property
+    def resumable(self) -> bool:
+        """Whether a run that is not done would go on from a checkpoint, or from trained weights."""
+        trained = all((self.path / name).is_file() for name in ("model.safetensors", "history.json"))
+        return (self.path / "checkpoint.pt").is_file() or trained
+
     def begin(self) -> None:
         """Make the directory and keep the config in it; for who holds the lock."""
         self._make()

@@ -12,7 +12,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from evenhand.lab.page import write_page
+from evenhand.lab import diagnosed
+from evenhand.lab.page import taken, write_page
 from evenhand.lab.page._page import page
 from evenhand.lab.results import TableReport
 
@@ -71,7 +72,7 @@ def test_all_sections_are_there_in_order():
     report = table_report()
     read = Reader(page(report, samples(report)))
     order = [a["id"] for a in read.all("section")]
-    assert order == ["columns", "kinds", "neglect", "conflict", "rate", "rows", "choice", "data", "again"]
+    assert order == ["take", "columns", "kinds", "neglect", "conflict", "rate", "rows", "choice", "data", "again"]
     levels = [int(tag[1]) for tag, _ in read.elements if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -103,10 +104,12 @@ def test_the_answer_has_the_numbers():
     assert "Mean error at the same rate0.350 → 0.250" in text
     assert "hidden from the model the mean error rises from 0.300 to 0.400" in text
     assert "3 of 3" in text
-    assert "out of 6 choices of f" in text
+    assert re.search(r"Validation chose the method \S+ out of 6\.", text)
     plain["log_likelihood"], chosen["log_likelihood"] = [-20.0] * 3, [-22.5] * 3
     text = Reader(page(report)).text
-    assert "The log-likelihood of a test row falls from −20.0 to −22.5 nats." in text  # noqa: RUF001
+    assert "The log-likelihood of a test row, log p, falls from −20.0 to −22.5 nats (a nat is" in text  # noqa: RUF001
+    assert "log p of a row−20.0 → −22.5" in text  # noqa: RUF001
+    assert "Mean error, hidden cells0.300 → 0.400a fair test" in text
 
 
 def test_what_may_be_chance_is_said():
@@ -144,9 +147,9 @@ def test_words_agree_with_the_numbers_that_are_printed():
     chosen |= {"error": [0.55621] * 3, "hidden": [0.70001] * 3, "log_likelihood": [-6.12] * 3, "rate": [8.0] * 3}
     chosen["columns"] = [[0.55621] * 5 + [0.55641]] * 3
     text = Reader(page(report)).text
-    assert "the mean error of a column on test rows stays at 0.556;" in text
+    assert "the mean error of a column on test rows that the model sees stays at 0.556;" in text
     assert "On cells that are hidden from the model the mean error stays at 0.700." in text
-    assert "The log-likelihood of a test row stays at −6.1 nats." in text  # noqa: RUF001
+    assert "The log-likelihood of a test row, log p, stays at −6.1 nats (" in text  # noqa: RUF001
     assert "an error of 0.556: that is as good as impartial training, or better" in text
     assert not re.search(r"from (\S+) to \1[ ;.]", text)
     assert "remains" not in text
@@ -208,12 +211,14 @@ def test_it_is_said_when_shares_and_cosines_were_read():
     )
 
 
-def test_shares_of_impartial_training_are_those_before_f():
+def test_shares_of_impartial_training_are_those_before_the_method():
     read = Reader(page(table_report()))
-    assert "Impartial training, what the heads send, before f" in read.text
+    assert "Impartial training, what the heads send, before the method" in read.text
     labels = [a.get("aria-label", "") for a in read.all("svg")]
-    assert any(label.startswith("Impartial training, what the heads send, before f: shares") for label in labels)
-    assert "before f" not in Reader(page(table_report(methods=("sum",)))).text
+    assert any(
+        label.startswith("Impartial training, what the heads send, before the method: shares") for label in labels
+    )
+    assert "before the method" not in Reader(page(table_report(methods=("sum",)))).text
 
 
 def test_a_gain_that_is_larger_at_the_same_rate_does_not_remain():
@@ -351,7 +356,7 @@ def test_columns_are_sorted_by_gain_and_the_chosen_f_is_marked():
              for x in re.findall(r'data-value="([^"]*)"', row)[3:4]]  # fmt: skip
     assert len(gains) == 6
     assert gains == sorted(gains, reverse=True)
-    choice = text.partition('aria-label="Table: all choices of f"')[2].partition("</table>")[0]
+    choice = text.partition('aria-label="Table: all methods"')[2].partition("</table>")[0]
     assert choice.count('class="chosen"') == 1
     assert choice.count("<tr") == 1 + len(report["runs"])
 
@@ -551,3 +556,117 @@ def test_names_of_experts_are_no_markup():
     text = page(with_experts([[0.5, 0.3, 0.2], [0.6, 0.3, 0.1]], NASTY[:3]))
     assert "<script>alert(1)</script>" not in text
     assert not [attributes for tag, attributes in Reader(text).elements if "onerror" in attributes]
+
+
+# ---------------------------------------------------------------- what to take
+
+
+def with_values(measures, methods=("sum", "imtlg"), **options):
+    """A report in which plain training, a smaller KL weight and an impartial method have these values."""
+    report = table_report(methods=methods, kl_weights=(1.0, 0.3), **options)
+    for run in report["runs"]:
+        role = "impartial" if run["method"] != "sum" else "plain" if run["kl_weight"] == 1 else "smaller"
+        for measure, values in measures.items():
+            run[measure] = run[f"validation_{measure}"] = [values[role]] * len(report["seeds"])
+    return report
+
+
+def test_the_verdict_is_one_for_each_purpose():
+    report = with_values({
+        "hidden": {"plain": 0.25, "smaller": 0.23, "impartial": 0.24},
+        "log_likelihood": {"plain": -30.0, "smaller": -30.05, "impartial": -31.0},
+        "error": {"plain": 0.2, "smaller": 0.15, "impartial": 0.1},
+    })  # fmt: skip
+    advice = taken(TableReport(report))
+    assert [(a["method"], a["kl_weight"]) for a in advice] == [("sum", 0.3), ("sum", 1.0), ("imtlg", 1.0)]
+    text = Reader(page(report)).text
+    assert "To fill holes: plain training with KL weight 0.3. Its error on hidden cells is 0.230;" in text
+    assert "evenhand impute people.csv -o people-filled.csv --method sum --kl-weight 0.3" in text
+    assert "evenhand sample people.csv -n 1000 -o people-new.csv --method sum --kl-weight 1" in text
+    assert "TabularVAE(method='imtlg', kl_weight=1).fit(df).encode(df)" in text
+
+
+def test_what_is_not_better_in_every_split_is_not_taken():
+    report = with_values({"hidden": {"plain": 0.25, "smaller": 0.2, "impartial": 0.3}})
+    smaller = next(run for run in report["runs"] if run["kl_weight"] == 0.3)
+    assert taken(TableReport(report))[0]["take"] == "smaller"
+    smaller["hidden"] = [0.2, 0.2, 0.26]
+    advice = taken(TableReport(report))[0]
+    assert advice["take"] == "plain"
+    assert "The difference is not clear, so it is the simplest." in advice["words"]
+    smaller["hidden"] = [0.249] * 3  # clear, but less than 1 %
+    assert taken(TableReport(report))[0]["take"] == "plain"
+
+
+def test_few_rows_give_no_verdict():
+    report = with_values({"hidden": {"plain": 0.25, "smaller": 0.2, "impartial": 0.1}})
+    report["data"] |= {"rows": 25, "train_rows": 17, "test_rows": 6}
+    text = Reader(page(report)).text
+    assert "Too few rows: 6 rows to test on." in text
+    assert {a["take"] for a in taken(TableReport(report))} == {"plain"}
+    assert "Too few rows" not in Reader(page(table_report())).text
+
+
+def test_where_no_cell_was_hidden_in_training_there_is_no_advice_on_holes():
+    report = table_report()
+    report["config"]["training"]["hide"] = 0.0
+    assert [a["measure"] for a in taken(TableReport(report))] == ["log_likelihood", "error"]
+    text = Reader(page(report)).text
+    assert "no cell was hidden in training, so that they are no fair test" in text
+    for run in report["runs"]:  # of a report that was written before
+        for measure in ("error", "hidden", "log_likelihood"):
+            del run[f"validation_{measure}"]
+    del report["trivial"]["hidden_columns"]
+    assert taken(TableReport(report)) == []
+    assert "Which to take" not in Reader(page(report)).text
+
+
+def test_columns_that_improve_and_those_that_do_not_add_up():
+    report = table_report(columns=list("abcd"), kinds=["real"], methods=["sum", "imtlg"])
+    report["runs"][0]["columns"] = [[0.3, 0.3, 0.3, 0.30001]] * 3
+    chosen = report["runs"][report["generated"]["runs"][1]]
+    chosen["columns"] = [[0.2, 0.1, 0.4, 0.3]] * 3  # the last is the same as it is printed
+    text = Reader(page(report)).text
+    assert "2 of 4 columns improve, 1 gets worse, 1 stays the same." in text
+    assert "Columns that improve2 of 41 worse, 1 the same" in text
+    assert "1 column gets worse; c loses most" in text
+
+
+def test_neglect_is_judged_on_hidden_cells_too():
+    report = table_report(columns=["one", "two"], kinds=["real"], methods=["sum", "imtlg"])
+    report["trivial"] = {"columns": [0.5, 0.5], "hidden_columns": [0.5, 0.5]}
+    for run in report["runs"]:
+        impartial = run["method"] == "imtlg"
+        run |= {"columns": [[0.1, 0.1]] * 3, "hidden_columns": [[0.4, 0.6 if impartial else 0.3]] * 3}
+    text = Reader(page(report)).text
+    assert "Impartial training neglects no column." in text
+    assert "Plain training guesses every column better than that." in text
+    assert "Impartial training guesses 1 of 2 columns: two no better." in text
+
+
+def test_a_wide_table_has_a_small_page():
+    report = table_report(columns=[f"column {i}" for i in range(500)])
+    text = page(report)
+    assert len(text) < 2_000_000  # it was 24 MB
+    read = Reader(text).text
+    assert "Shown are 300 of 500 columns, the 150 that gain most and the 150 that gain least." in read
+    assert "Of 500 columns, the 60 in the sharpest conflict." in read
+
+
+def test_of_a_very_wide_table_not_all_cosines_are_kept():
+    report = table_report(columns=[f"column {i}" for i in range(120)])
+    report["conflicts"]["columns"] = [3, 5, 7]
+    for label in ("plain", "impartial"):
+        report["conflicts"][label] |= {"cosines": [[1, -0.5, 0], [-0.5, 1, 0], [0, 0, 1]], "n_opposed": 77}
+    text = Reader(page(report)).text
+    assert "77 of 7,140 pairs of columns pull against each other in plain training" in text
+    assert diagnosed(TableReport(report))["pairs"] == [{"cosine": -0.5, "columns": ["column 3", "column 5"]}]
+
+
+def test_no_name_turns_the_direction_of_what_stands_beside_it():
+    turning = "\u202e\u202d\u202a\u2066\u2067\u200f\u061c"
+    report = table_report(columns=[f"a{c}b" for c in turning], categories=[f"x{turning}"])
+    report["name"] = report["data"]["name"] = f"people{turning}"
+    text = page(report, samples(report))
+    assert not set(turning) & set(text)
+    assert "a\ufffdb" in text

@@ -234,3 +234,45 @@ def test_nothing_moves_for_those_who_want_no_motion(visit, pages):
     for motion, behaviour in (("no-preference", "smooth"), ("reduce", "auto")):
         tab.emulate_media(reduced_motion=motion)
         assert tab.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == behaviour
+
+
+def test_what_is_cut_at_the_side_says_so(visit, pages):
+    for width, cut in ((390, True), (1200, False)):
+        tab = visit(pages["usual"], width=width)
+        shown = tab.locator(".hint").evaluate_all(
+            "(all) => all.map((h) => [getComputedStyle(h).display !== 'none',"
+            " h.nextElementSibling.scrollWidth > h.nextElementSibling.clientWidth + 1])"
+        )
+        assert all(said == true for said, true in shown)
+        assert any(said for said, _ in shown) or not cut
+
+
+def test_labels_of_the_rate_plot_do_not_overlap(visit, pages):
+    for width in (390, 1200):
+        tab = visit(pages["usual"], width=width)
+        overlaps = tab.locator("#rate svg").evaluate_all(
+            """(charts) => charts.filter((c) => c.getClientRects().length).flatMap((chart) => {
+              const boxes = Array.from(chart.querySelectorAll(".mark, .tick")).map((m) => m.getBoundingClientRect());
+              return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) =>
+                a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3));
+            }).length"""
+        )
+        assert overlaps == 0
+        assert tab.locator("#rate .point.chosen .mark").count() == 2  # in the wide and in the narrow chart
+
+
+def test_in_print_nothing_is_cut_and_headings_stay_with_figures(visit, pages):
+    tab = visit(pages["usual"], width=794)
+    tab.emulate_media(media="print")
+    style = "(e, name) => getComputedStyle(e)[name]"
+    for selector, name, value in (
+        ("section > h2", "breakAfter", "avoid"),
+        ("section > h2 + p", "breakAfter", "avoid"),
+        ("section > h2 + p", "breakInside", "avoid"),
+        (".together", "breakInside", "avoid"),
+        ("figure", "breakInside", "avoid"),
+        (".scroll", "overflowX", "visible"),
+        (".scroll", "boxShadow", "none"),
+        (".hint", "display", "none"),
+    ):
+        assert tab.locator(selector).first.evaluate(style, name) == value, selector

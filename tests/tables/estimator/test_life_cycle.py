@@ -1,8 +1,12 @@
 """All models and objectives, from the table to the file and back."""
 
+import time
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from evenhand.common import Heartbeat
 from evenhand.tables.estimator import TabularVAE
 
 from ._tables import holes, same, table, tiny
@@ -44,3 +48,12 @@ def test_training_improves_the_density(variant):
     options = {"lr": 0.01, "patience": 40, **VARIANTS[variant]}
     short, long = (tiny(**{**options, "max_epochs": n}).fit(frame).score(frame) for n in (1, 40))
     assert long > short
+
+
+def test_a_fit_that_takes_long_says_so_before_it_trains(capsys, monkeypatch):
+    """Preparing a large table takes long, too."""
+    monkeypatch.setattr(Heartbeat.__init__, "__kwdefaults__", {"first": 0.05})
+    monkeypatch.setattr(TabularVAE, "_fit", lambda self, X: time.sleep(0.15))
+    for verbose, expected in (("auto", "fitting TabularVAE ..."), (False, "")):
+        TabularVAE(verbose=verbose).fit(pd.DataFrame({"x": [1, 2, 3]}))
+        assert capsys.readouterr().err.partition("\n")[0] == expected

@@ -25,7 +25,7 @@ def heat_map(
     cell = min(44.0, max(30.0, 560 / n)) if written else 12.0
     size = 12.0 if written else 9.0
     longest = min(max(text_width(name, size) for name in names), 11 * size)
-    left, top = longest + 8, longest * 0.72 + 10
+    left, top = 1.06 * longest + 10, longest * 0.72 + 10  # fonts differ
     parts = []
     for i, name in enumerate(names):
         middle = (i + 0.5) * cell

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -82,7 +83,9 @@ def rate_distortion(
     for best in chosen[:1]:
         if math.isfinite(beat):
             parts.append(line(x(best.rate), y(best.error), x(best.rate), y(beat), "versus"))
-    points = [_point(p, x, y, right) for p in [*curve, *others]]
+    drawn = [(_across(p, x, right), y(p.error)) for p in curve]
+    marks = _marks([*curve, *others], x, y, (4.0, y.end - 8, right, y.start - 2), _along(drawn))
+    points = [_point(p, x, y, right, marks.get(p)) for p in [*curve, *others]]
     return image(width, height, label, *parts, element("g", *points, class_="points"),
                  class_=f"chart {'narrow' if narrow else 'wide'}", role="group")  # fmt: skip
 
@@ -92,6 +95,70 @@ def _reach(curve: Sequence[Point], others: Sequence[Point], chosen: Sequence[Poi
     rates = sorted(p.rate for p in others)
     usual = rates[int(0.85 * (len(rates) - 1))] if rates else 0.0
     return max([usual, *(p.rate for p in curve), *(1.05 * p.rate for p in chosen), 1e-6])
+
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def _marks(
+    points: Sequence[Point], x: Scale, y: Scale | LogScale, within: Box, taken: Sequence[Box]
+) -> dict[Point, Markup]:
+    """What is written beside points at all times, the chosen one's first; where there is no room, nothing is.
+
+    Args:
+        points: All of them, those without a mark too: nothing is written over them.
+        x: The scale of rates.
+        y: The scale of errors.
+        within: Where something can be written.
+        taken: Where nothing is to be written.
+    """
+    spots = {p: (_across(p, x, within[2]), y(p.error)) for p in points}
+    full = [*taken, *((px - 8, py - 8, px + 8, py + 8) for px, py in spots.values())]
+    found: dict[Point, Markup] = {}
+    for p in sorted((p for p in points if p.mark), key=lambda p: "chosen" not in p.class_):
+        for at, base, anchor in _places(*spots[p], sideways="chosen" in p.class_):
+            box = _box(p.mark, at, base, anchor)
+            if _inside(box, within) and not any(_overlap(box, other) for other in full):
+                full.append(box)
+                found[p] = text(at, base, p.mark, "mark", anchor)
+                break
+    return found
+
+
+def _places(px: float, py: float, *, sideways: bool) -> list[tuple[float, float, str]]:
+    """Where a mark could stand, the best place first: left, base line and anchor."""
+    beside = [(px + 12, py + 4, "start"), (px - 12, py + 4, "end")]
+    corners = [(px + dx, py + dy, a) for dx, a in ((9, "start"), (-9, "end")) for dy in (-9, 18)]
+    others = [(px, py - 12, "middle"), (px, py + 22, "middle"), *corners]
+    return [*beside, *others] if sideways else [*others, *beside]
+
+
+def _along(points: Sequence[tuple[float, float]]) -> list[Box]:
+    """Small boxes along a line."""
+    found = []
+    for (x0, y0), (x1, y1) in pairwise(points):
+        n = max(1, math.ceil(math.hypot(x1 - x0, y1 - y0) / 4))
+        found += [(x0 + (x1 - x0) * k / n, y0 + (y1 - y0) * k / n) for k in range(n + 1)]
+    return [(px - 1, py - 1, px + 1, py + 1) for px, py in found]
+
+
+def _box(mark: str, at: float, base: float, anchor: str) -> Box:
+    width = 1.1 * text_width(mark)  # some marks are bold
+    left = at - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * width
+    return left, base - 11, left + width, base + 3
+
+
+def _inside(box: Box, within: Box) -> bool:
+    return box[0] >= within[0] and box[1] >= within[1] and box[2] <= within[2] and box[3] <= within[3]
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _across(point: Point, x: Scale, right: float) -> float:
+    """Where a point is; one that is far to the right stands on the edge."""
+    return right - 4 if point.rate > x.high else x(point.rate)
 
 
 def _label(point: Point, px: float, py: float, right: float) -> Markup:
@@ -108,21 +175,16 @@ def _label(point: Point, px: float, py: float, right: float) -> Markup:
     )
 
 
-def _point(point: Point, x: Scale, y: Scale | LogScale, right: float) -> Markup:
+def _point(point: Point, x: Scale, y: Scale | LogScale, right: float, mark: Markup | None) -> Markup:
     beyond = point.rate > x.high
-    px, py = (right - 4 if beyond else x(point.rate)), y(point.error)
-    late = px > (x.start + x.end) / 2
-    anchor, dx = ("end", -11) if late else ("start", 11)
+    px, py = _across(point, x, right), y(point.error)
     if beyond:
         shape = path([(px - 4, py - 5), (px + 5, py), (px - 4, py + 5)], "shape", closed=True)
     elif "curve" in point.class_:
         shape = element("rect", x=px - 4, y=py - 4, width=8, height=8, class_="shape")
     else:
         shape = element("circle", cx=px, cy=py, r=7 if "chosen" in point.class_ else 5, class_="shape")
-    parts = [element("circle", cx=px, cy=py, r=13, class_="target"), shape]
-    if point.mark:
-        spot = (px + dx, py + 4, anchor) if "chosen" in point.class_ else (min(px, right - 16), py - 10, "middle")
-        parts.append(text(spot[0], spot[1], point.mark, "mark", spot[2]))
+    parts = [element("circle", cx=px, cy=py, r=13, class_="target"), shape, *([mark] if mark else [])]
     parts.append(_label(point, px, max(py - 10, y.end), right))
     return element(
         "g",

@@ -18,11 +18,15 @@ from markupsafe import Markup, escape
 FONT = 12  # pixels, as in chart.css
 NARROW = 480  # pixels: below, a chart is for phones
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # changes the direction of what follows
 
 
 def legal(text: str) -> str:
-    """The text with everything replaced that HTML and XML cannot hold, such as control characters."""
-    return _ILLEGAL.sub("\ufffd", text)
+    """The text with everything replaced that HTML and XML cannot hold, such as control characters.
+
+    So are characters that turn the direction of writing: a name with one could turn what stands beside it.
+    """
+    return _TURNING.sub("\ufffd", _ILLEGAL.sub("\ufffd", text))
 
 
 def element(tag: str, *children: str, **attributes: object) -> Markup:

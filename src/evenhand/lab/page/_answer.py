@@ -9,12 +9,15 @@ from typing import Any
 from markupsafe import Markup
 
 from ..figures import number
-from ..results import ALPHA, SLACK, Run, TableReport, column_pairs, run_label
+from ..results import ALPHA, SLACK, Run, TableReport, column_pairs, fair, tally
 from ._parts import count, name
+from ._verdict import too_few, unfair
 
 PLAIN = Markup('<b class="plain">plain</b>')
 IMPARTIAL = Markup('<b class="impartial">impartial</b>')
 PLAIN_FIRST = Markup('<b class="plain">Plain</b>')  # at the start of a sentence
+ARROW = Markup('<span class="plain">{}</span> → <span class="impartial">{}</span>')
+NATS = " (a nat is a unit of information, 1.44 bits; a higher log p is better)"
 IMPARTIAL_FIRST = Markup('<b class="impartial">Impartial</b>')
 
 
@@ -26,23 +29,27 @@ def heading(read: TableReport) -> Markup:
 
 def lead(read: TableReport, chosen: Run | None) -> list[Markup]:
     """What came of it, and the honest comparison."""
-    plain, data = read.median(read.plain, "error"), read.data
-    first = Markup("A {} learnt {} of {}. ").format(
-        read.setting, count(len(read.columns), "column"), count(data["train_rows"], "row")
+    first = Markup("A variational autoencoder ({}) learnt {} of {}. ").format(
+        read.setting, count(len(read.columns), "column"), count(read.data["train_rows"], "row")
     )
+    few = [Markup("<strong>{}</strong>").format(warning)] if (warning := too_few(read)) else []
     if chosen is None:
-        only = "{}{} training reaches a mean error of <b>{}</b>; no impartial <i>f</i> was tried."
-        return [Markup(only).format(first, PLAIN_FIRST, number(plain))]
-    error, pairs = read.median(chosen, "error"), column_pairs(read, chosen)
-    better = sum(pair.gain > 0 for pair in pairs)
-    change = Markup(
-        "{}From {} to {} training the mean error of a column on test rows {}{}; "
-        "{} of {} improve.{} Validation chose {} out of {} of <i>f</i>."
+        only = "{}{} training reaches a mean error of <b>{}</b>; no impartial method was tried."
+        return [*few, Markup(only).format(first, PLAIN_FIRST, number(read.median(read.plain, "error")))]
+    return [*few, first + _change_of_all(read, chosen), _honest(read, chosen)]
+
+
+def _change_of_all(read: TableReport, chosen: Run) -> Markup:
+    """Reconstruction, hidden cells and likelihood, plain and impartial."""
+    plain, error = read.median(read.plain, "error"), read.median(chosen, "error")
+    return Markup(
+        "{} training adds up the gradients of all columns, {} training lets a method settle their conflicts first. "
+        "From the one to the other the mean error of a column on test rows that the model sees {}{}; {}.{}{} "
+        "Validation chose the method {} out of {}."
     ).format(
-        first, PLAIN, IMPARTIAL, _moves(plain, error), _change(plain, error), better, count(len(pairs), "column"),
-        _chance(read, chosen), name(run_label(chosen)), count(len(read.impartial()), "choice"),
+        PLAIN_FIRST, IMPARTIAL, _moves(plain, error), _change(plain, error), tally(column_pairs(read, chosen)),
+        _chance(read, chosen), _hidden(read, chosen), name(chosen["method"]), len(read.impartial()),
     )  # fmt: skip
-    return [change, _honest(read, chosen)]
 
 
 def _chance(read: TableReport, chosen: Run) -> str:
@@ -64,27 +71,31 @@ def _honest(read: TableReport, chosen: Run) -> Markup:
     """The comparison at equal rate."""
     rate, own = read.median(chosen, "rate"), read.median(read.plain, "rate")
     error, (beat, inside) = read.median(chosen, "error"), plain_at_rate(read, chosen)
-    spends = Markup("Per row it spends {} nats on the latent variables, plain training {}. ").format(
-        number(rate, 1), number(own, 1)
-    )
+    spends = Markup(
+        "Per row impartial training spends {} nats on the latent variables, plain training {}. This is the "
+        "<i>rate</i>: how much the model keeps of a row in order to rebuild it. Who keeps more rebuilds better, and "
+        "a smaller weight of the KL term, which is the price of a nat in training, has the same effect. "
+    ).format(number(rate, 1), number(own, 1))
     if not math.isfinite(error + beat):
         why = ": it was run at one KL weight only" if len(read.curve) < 2 else ""
-        unknown = Markup("How plain training would do at that rate is not known{}.").format(why)
-        return spends + unknown + _hidden(read, chosen)
+        return spends + Markup("How plain training would do at that rate is not known{}.").format(why)
     if inside:
         at = Markup(f"At the same rate{_by_weight(read, rate, own)} plain training has an error of <b>{{}}</b>")
     else:
         at = Markup(
             "No KL weight that was tried brings plain training to that rate; at the nearest its error is <b>{}</b>"
         )
-    if error < beat and number(error) != number(beat):
-        before = read.median(read.plain, "error")  # a weaker KL can also make plain training worse
-        gained = beat < before and number(beat) != number(before)
-        text = ": of the gain, {} remains{}." if gained else ": impartial training is better by {}{}."
-        end = Markup(text).format(number(round(beat, 3) - round(error, 3)), _change(beat, error))  # as printed
-    else:
-        end = Markup(": <strong>that is as good as impartial training, or better.</strong>")
-    return spends + at.format(number(beat)) + end + _hidden(read, chosen)
+    return spends + at.format(number(beat)) + _what_remains(read, error, beat)
+
+
+def _what_remains(read: TableReport, error: float, beat: float) -> Markup:
+    """Of the gain, at the same rate."""
+    if error >= beat or number(error) == number(beat):
+        return Markup(": <strong>that is as good as impartial training, or better.</strong>")
+    before = read.median(read.plain, "error")  # a weaker KL can also make plain training worse
+    gained = beat < before and number(beat) != number(before)
+    text = ": of the gain, {} remains{}." if gained else ": impartial training is better by {}{}."
+    return Markup(text).format(number(round(beat, 3) - round(error, 3)), _change(beat, error))  # as printed
 
 
 def _by_weight(read: TableReport, rate: float, own: float) -> str:
@@ -102,13 +113,13 @@ def _by_weight(read: TableReport, rate: float, own: float) -> str:
 def _hidden(read: TableReport, chosen: Run) -> Markup:
     """What became of hidden cells, and of the likelihood: a better memory is no better guess."""
     said = Markup("")
-    for measure, digits, text in (
-        ("hidden", 3, " On cells that are hidden from the model the mean error {}."),
-        ("log_likelihood", 1, " The log-likelihood of a test row {} nats."),
+    for measure, digits, text, note in (
+        ("hidden", 3, " On cells that are hidden from the model the mean error {}{}.", unfair(read)),
+        ("log_likelihood", 1, " The log-likelihood of a test row, log p, {} nats{}.", NATS),
     ):
         before, after = read.median(read.plain, measure), read.median(chosen, measure)
         if math.isfinite(before + after):
-            said += Markup(text).format(_moves(before, after, digits))
+            said += Markup(text).format(_moves(before, after, digits), note)
     return said
 
 
@@ -134,21 +145,41 @@ def tiles(read: TableReport, chosen: Run | None) -> list[dict[str, Any]]:
     plain = read.median(read.plain, "error")
     if chosen is None:
         return [{"name": "Mean error, plain", "value": Markup('<span class="plain">{}</span>').format(number(plain))}]
-    error, rate = read.median(chosen, "error"), read.median(chosen, "rate")
-    arrow = Markup('<span class="plain">{}</span> → <span class="impartial">{}</span>')
-    pairs, p = column_pairs(read, chosen), read.p_value(chosen)
     found = [
-        {"name": "Mean error", "value": arrow.format(number(plain), number(error)), "note": "median over seeds"},
-        {"name": "Columns that improve", "value": f"{sum(q.gain > 0 for q in pairs)} of {len(pairs)}"},
+        {"name": title, "value": _arrow(read, chosen, measure, digits), "note": note}
+        for measure, title, digits, note in (
+            ("error", "Mean error", 3, "cells that the model sees, median over seeds"),
+            ("hidden", "Mean error, hidden cells", 3, "a fair test" if fair(read) else "not hidden in training"),
+            ("log_likelihood", "log p of a row", 1, "in nats; higher is better"),
+        )
     ]
+    counted = tally(column_pairs(read, chosen))
+    worse = f"{counted.worse} worse, {counted.same} the same"
+    n = counted.better + counted.worse + counted.same
+    found.append({"name": "Columns that improve", "value": f"{counted.better} of {n}", "note": worse})
+    return [*found, *_at_rate(read, chosen), _seeds(read, chosen)]
+
+
+def _arrow(read: TableReport, chosen: Run, measure: str, digits: int = 3) -> Markup:
+    before, after = read.median(read.plain, measure), read.median(chosen, measure)
+    return ARROW.format(number(before, digits), number(after, digits))
+
+
+def _at_rate(read: TableReport, chosen: Run) -> list[dict[str, Any]]:
     beat, inside = plain_at_rate(read, chosen)
-    if math.isfinite(beat):
-        title = f"Mean error at {'the same' if inside else 'the nearest'} rate"
-        note = f"{number(rate, 1)} nats per row" if inside else "plain training comes no closer"
-        found.append({"name": title, "value": arrow.format(number(beat), number(error)), "note": note})
-    seeds = f"{read.wins(chosen)} of {len(read.seeds)}"
+    if not math.isfinite(beat):
+        return []
+    title = f"Mean error at {'the same' if inside else 'the nearest'} rate"
+    rate = number(read.median(chosen, "rate"), 1)
+    note = f"{rate} nats per row" if inside else "plain training comes no closer"
+    value = ARROW.format(number(beat), number(read.median(chosen, "error")))
+    return [{"name": title, "value": value, "note": note}]
+
+
+def _seeds(read: TableReport, chosen: Run) -> dict[str, Any]:
+    p = read.p_value(chosen)
     note = f"one-sided p = {p_words(p)}, corrected paired t-test" if math.isfinite(p) else "too few seeds for a test"
-    return [*found, {"name": "Seeds in which it is better", "value": seeds, "note": note}]
+    return {"name": "Seeds in which it is better", "value": f"{read.wins(chosen)} of {len(read.seeds)}", "note": note}
 
 
 def _change(before: float, after: float) -> str:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from ...tables.schema import Kind
 from ..figures import dumbbell, number
-from ..results import Cell, ColumnErrors, Run, TableReport, column_pairs, medians
+from ..results import Cell, ColumnErrors, Run, TableReport, column_pairs, medians, tally
 from ._answer import PLAIN
 from ._html_table import Column, HtmlTable, html_table
 from ._parts import count, name
@@ -21,40 +21,58 @@ from ._parts import count, name
 WIDTHS = {"wide": 760, "narrow": 343}  # of charts, in pixels
 NAME = Column("Column", words=True)
 KIND = Column("Kind", words=True, short=True)
+MOST_ROWS = 60  # of a chart
+MOST_LINES = 300  # of a table
 
 
 def columns_part(read: TableReport, chosen: Run | None) -> dict[str, Any]:
     """Errors of all columns, the largest gain first."""
     pairs = column_pairs(read, chosen)
-    n = len(pairs)
-    label = f"Errors of {count(n, 'column')}, plain and impartial. The table below has the numbers."
-    charts = {kind: dumbbell(pairs, label, width=w) for kind, w in WIDTHS.items()}
+    shown, some = _ends(pairs, MOST_ROWS)
+    label = f"Errors of {count(len(shown), 'column')}, plain and impartial. The table below has the numbers."
+    charts = {kind: dumbbell(shown, label, width=w) for kind, w in WIDTHS.items()}
     heading = "Column by column" if chosen is not None else "Errors of all columns"
     table = _columns_table(read, chosen, pairs)
-    return {"heading": heading, "words": _column_words(pairs), "pairs": pairs, "table": table, **charts}
+    return {"heading": heading, "words": _column_words(pairs), "pairs": pairs, "table": table, "some": some, **charts}
+
+
+def _ends(pairs: Sequence[ColumnErrors], most: int) -> tuple[list[ColumnErrors], str]:
+    """Of many columns, those that gain most and least; and what to say of that."""
+    if len(pairs) <= most:
+        return list(pairs), ""
+    half = most // 2
+    said = f" Shown are {most} of {len(pairs):,} columns, the {half} that gain most and the {half} that gain least."
+    return [*pairs[:half], *pairs[-half:]], said
 
 
 def _columns_table(read: TableReport, chosen: Run | None, pairs: Sequence[ColumnErrors]) -> HtmlTable:
-    kinds = dict(zip(read.columns, read.kinds, strict=True))
-    hidden = [dict(zip(read.columns, medians(run.get("hidden_columns"), len(pairs)).tolist(), strict=True))
-              for run in (read.plain, chosen) if run is not None]  # fmt: skip
+    kinds, n = dict(zip(read.columns, read.kinds, strict=True)), len(pairs)
+    guessed = [read.report.get("trivial", {}).get("hidden_columns") or [math.nan] * n]
+    guessed += [medians(run.get("hidden_columns"), n).tolist() for run in (read.plain, chosen) if run is not None]
+    hidden = [dict(zip(read.columns, map(_known, errors), strict=True)) for errors in guessed]
+    shown, some = _ends(pairs, MOST_LINES)
     rows = []
-    for p in pairs:
+    for p in shown:
         cells: list[str | Cell] = [p.name, kinds[p.name], Cell(p.trivial), Cell(p.plain)]
         if chosen is not None:
             relative = 100 * p.gain / p.plain if p.plain else math.nan
             cells += [Cell(p.impartial), Cell(p.gain, signed=True), Cell(relative, 0, signed=True)]
         rows.append([*cells, *(Cell(h[p.name]) for h in hidden)])
-    titles = ["Trivial", "Plain", "Impartial", "Gain", "Gain, %", "Hidden, plain", "Hidden, impartial"]
+    titles = ["Trivial", "Plain", "Impartial", "Gain", "Gain, %"]
+    titles += ["Hidden, trivial", "Hidden, plain", "Hidden, impartial"]
     if chosen is None:
-        titles = ["Trivial", "Plain", "Hidden"]
+        titles = ["Trivial", "Plain", "Hidden, trivial", "Hidden"]
     heads = [NAME, KIND, *(Column(title, down="Gain" in title) for title in titles)]
     caption = (
         "Errors of all columns, median over seeds. Hidden: of cells that the encoder did not see. "
-        "Trivial: guessing the mean or mode, first seed."
+        f"Trivial: guessing the mean or mode, first seed.{some}"
     )
     made = html_table("errors of all columns", caption, heads, rows)
     return replace(made, by=5 if chosen else -1, sorted="descending")
+
+
+def _known(x: float | None) -> float:
+    return math.nan if x is None else float(x)
 
 
 def _column_words(pairs: Sequence[ColumnErrors]) -> Markup:
@@ -67,12 +85,12 @@ def _column_words(pairs: Sequence[ColumnErrors]) -> Markup:
         text = Markup("{} gains most: its error goes from {} to {}. ").format(
             name(best.name), number(best.plain), number(best.impartial)
         )
-    losers = [p.name for p in known if p.gain < 0 and number(p.plain) != number(p.impartial)]
-    if not losers:
+    worse = tally(pairs).worse
+    if not worse:
         return text + Markup("No column pays for it.")
     loss = Markup("{} {}; {} loses most, from {} to {}.")
     return text + loss.format(
-        count(len(losers), "column"), "gets worse" if len(losers) == 1 else "get worse",
+        count(worse, "column"), "gets worse" if worse == 1 else "get worse",
         name(worst.name), number(worst.plain), number(worst.impartial),
     )  # fmt: skip
 

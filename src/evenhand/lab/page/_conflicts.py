@@ -1,5 +1,7 @@
 """What the page says of gradients: who dominates them, and who pulls against whom."""
 
+# ruff: noqa: RUF001  # signs as readers know them: −
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,8 +19,9 @@ from ._parts import count, name, percent, unknown_last
 
 MOST_BANDS = 7  # more colours cannot be told apart
 MOST_OPPOSED = 10
+MOST_SHOWN = 60  # columns in the chart of cosines
 TITLES = {"plain": "Plain training", "impartial": "Impartial training"}
-BEFORE = "what the heads send, before f"  # who reads "impartial" expects what f makes of it
+BEFORE = "what the heads send, before the method"  # who reads "impartial" expects what is made of it
 
 Array = NDArray[np.float64]
 
@@ -39,7 +42,7 @@ def dominance(read: TableReport) -> list[Markup]:
             even, f"; {count(half, 'column')} together have half of it" if half > 1 else "",
         ))  # fmt: skip
     if len(said) == 2:
-        said.append(Markup("Both are the gradients that the heads send back, before <i>f</i> settles them."))
+        said.append(Markup("Both are the gradients that the heads send back, before the method settles them."))
     return [Markup(" ").join(said)] if said else []
 
 
@@ -71,41 +74,63 @@ def _directions(read: TableReport) -> dict[str, Any]:
         return {"heat": None}
     first = next(iter(cosines))
     second = "impartial" if "impartial" in cosines and first != "impartial" else None
-    below, above = cosines[first], cosines[second] if second else None
     label = "Cosines between the gradients of columns. The table below has the lowest."
     halves = f"Below the diagonal {first} training, above it {second} training" if second else TITLES[first]
+    names, some = _columns(read), _in_conflict(cosines[first])
+    few = (
+        f" Of {len(read.columns):,} columns, the {len(some)} in the sharpest conflict."
+        if len(some) < len(read.columns)
+        else ""
+    )
     caption = (
         f"{halves}; cosines of what the heads send, read from the checkpoint that validation chose, first seed. "
-        "The shares above were read during training."
+        f"The shares above were read during training.{few}"
     )
-    heat = heat_map(read.columns, below.tolist(), None if above is None else above.tolist(), label)
-    return {"heat": heat, "caption": caption, "words": _direction_words(cosines), "table": _opposed(read, cosines)}
+    shown = [cosines[one][np.ix_(some, some)].tolist() if one else None for one in (first, second)]
+    heat = heat_map([names[i] for i in some], shown[0] or [], shown[1], label)
+    words, table = _direction_words(read, cosines), _opposed(names, cosines)
+    return {"heat": heat, "caption": caption, "words": words, "table": table, "wide": len(some) > 24}
 
 
-def _direction_words(cosines: dict[str, Array]) -> Markup:
+def _columns(read: TableReport) -> list[str]:
+    """Whose cosines there are: of a wide table, those of the columns in conflict only."""
+    kept = read.report["conflicts"].get("columns")
+    return list(read.columns) if kept is None else [read.columns[i] for i in kept]
+
+
+def _in_conflict(cosines: Array) -> list[int]:
+    """As many columns as a chart can show: those with the lowest cosines, in their order."""
+    if len(cosines) <= MOST_SHOWN:
+        return list(range(len(cosines)))
+    lowest = np.nan_to_num(cosines, nan=1.0).min(1)
+    return sorted(np.argsort(lowest, kind="stable")[:MOST_SHOWN].tolist())
+
+
+def _direction_words(read: TableReport, cosines: dict[str, Array]) -> Markup:
     parts = []
     for label, found in cosines.items():
         pairs = found[np.triu_indices(len(found), 1)]
         pairs = pairs[np.isfinite(pairs)]
+        counted = read.report["conflicts"][label].get("n_opposed")  # of a wide table, where not all cosines are kept
+        n = len(pairs) if counted is None else len(read.columns) * (len(read.columns) - 1) // 2
         if len(pairs):
             text = Markup("{} of {} pairs of columns pull against each other in {} training")
-            parts.append(
-                text.format(int((pairs < OPPOSED).sum()), len(pairs), Markup('<b class="{0}">{0}</b>').format(label))
-            )
+            opposed = int((pairs < OPPOSED).sum()) if counted is None else int(counted)
+            parts.append(text.format(f"{opposed:,}", f"{n:,}", Markup('<b class="{0}">{0}</b>').format(label)))
     return Markup(", ").join(parts) + Markup(
-        f" (cosine below {number(OPPOSED, 2)}). Where a cosine is negative, a step for one column is a step against "
-        "the other."
+        f" (cosine below {number(OPPOSED, 2)}). The cosine is 1 where two gradients point the same way, −1 where "
+        "they point in opposite ones. Where it is negative, a step for one column is a step against the other."
     )
 
 
-def _opposed(read: TableReport, cosines: dict[str, Array]) -> HtmlTable:
+def _opposed(names: Sequence[str], cosines: dict[str, Array]) -> HtmlTable:
     first = next(iter(cosines.values()))
     rows, columns = np.triu_indices(len(first), 1)
     pairs = sorted(zip(rows.tolist(), columns.tolist(), strict=True), key=lambda p: unknown_last(float(first[p])))[
         :MOST_OPPOSED
     ]
     lines: list[list[str | Cell]] = [
-        [read.columns[i], read.columns[j], *(Cell(float(c[i, j]), 2) for c in cosines.values())] for i, j in pairs
+        [names[i], names[j], *(Cell(float(c[i, j]), 2) for c in cosines.values())] for i, j in pairs
     ]
     heads = [Column("Column", words=True), Column("and", words=True)]
     heads += [Column(label.capitalize()) for label in cosines]

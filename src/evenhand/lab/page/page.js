@@ -42,3 +42,15 @@ for (const group of document.querySelectorAll(".points")) {
     current.focus();
   });
 }
+// Whatever is cut off at the side says so.
+const boxes = Array.from(document.querySelectorAll(".scroll"));
+const look = () => {
+  for (const box of boxes) {
+    const cut = box.scrollWidth > box.clientWidth + 1;
+    box.classList.toggle("cut", cut);
+    if (box.previousElementSibling?.classList.contains("hint")) box.previousElementSibling.hidden = !cut;
+  }
+};
+look();
+addEventListener("resize", look);
+for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", look);

@@ -1,7 +1,7 @@
 """Results from reports alone: tables of them, the paper's numbers beside ours, and which differences are chance."""
 
 from ._beside_paper import all_live, beside_the_paper
-from ._columns import ColumnErrors, column_pairs, medians
+from ._columns import ColumnErrors, Tally, column_pairs, medians, tally
 from ._costs import controls, equal_rate, overhead, reached
 from ._of_modalities import OBJECTIVES, coherence_by_objective, log_likelihoods, table3, table4, table5, table9
 from ._of_tables import table1, table2, table6, table7, table8
@@ -24,29 +24,37 @@ from ._selection import MODELS, chosen_results, data_of, different_settings, imp
 from ._statistics import ALPHA, TTest, corrected_paired_t_test, wilson
 from ._survivors import collected, read_survivals, survival
 from ._table import UNKNOWN, Cell, Line, Table
+from ._verdict import CODES, FEW, HOLES, ROWS, Advice, Role, fair, few_rows, verdict
 
 __all__ = [
     "ALPHA",
     "BASELINE",
+    "CODES",
     "DATA",
+    "FEW",
     "FORMAT",
     "GROUPS",
+    "HOLES",
     "MODELS",
     "OBJECTIVES",
     "OPPOSED",
+    "ROWS",
     "SETTINGS",
     "SLACK",
     "UNKNOWN",
+    "Advice",
     "Cell",
     "ColumnErrors",
     "Line",
     "Reports",
     "Result",
+    "Role",
     "Row",
     "Run",
     "TTest",
     "Table",
     "TableReport",
+    "Tally",
     "all_live",
     "beside_the_paper",
     "chosen_results",
@@ -60,6 +68,8 @@ __all__ = [
     "data_of",
     "different_settings",
     "equal_rate",
+    "fair",
+    "few_rows",
     "impartiality_label",
     "latent_rows",
     "log_likelihood_rows",
@@ -86,6 +96,8 @@ __all__ = [
     "table7",
     "table8",
     "table9",
+    "tally",
     "title_of",
+    "verdict",
     "wilson",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,31 @@ class ColumnErrors:
     def gain(self) -> float:
         """By how much impartial training is better."""
         return self.plain - self.impartial
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many columns are better, worse and the same after impartial training, as numbers are printed."""
+
+    better: int
+    worse: int
+    same: int
+
+    def __str__(self) -> str:
+        """Such as "9 of 12 columns improve, 2 get worse, 1 stays the same"."""
+        n = self.better + self.worse + self.same
+        first = f"{self.better} of {n} column{'s' if n != 1 else ''} improve{'s' if self.better == 1 else ''}"
+        worse = [f"{self.worse} get{'s' if self.worse == 1 else ''} worse"] if self.worse else []
+        same = [f"{self.same} stay{'s' if self.same == 1 else ''} the same"] if self.same else []
+        return ", ".join([first, *worse, *same])
+
+
+def tally(pairs: Sequence[ColumnErrors]) -> Tally:
+    """Count the columns whose errors are known."""
+    known = [(f"{p.plain:.3f}", f"{p.impartial:.3f}", p.gain) for p in pairs if math.isfinite(p.gain)]
+    changed = [gain for before, after, gain in known if before != after]
+    better = sum(gain > 0 for gain in changed)
+    return Tally(better, len(changed) - better, len(known) - len(changed))
 
 
 def medians(rows: object, n: int) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,10 +235,16 @@ class TableReport:
             return None
         return SLACK * rates[0] <= rate <= rates[-1] / SLACK
 
-    def neglected(self, run: Run) -> list[str]:
-        """The columns that a run reconstructs no better than by their mean or mode (error above 0.98 of that)."""
-        trivial = np.array(self.report.get("trivial", {}).get("columns", [math.nan] * len(self.columns)), float)
-        errors = np.array(run["columns"], float).T  # (D, S)
+    def neglected(self, run: Run, measure: Literal["columns", "hidden_columns"] = "columns") -> list[str]:
+        """The columns that a run knows no better than by their mean or mode (error above 0.98 of that).
+
+        Args:
+            run: The run.
+            measure: Whether cells are reconstructed ("columns"), or guessed while they are hidden ("hidden_columns").
+        """
+        unknown = [math.nan] * len(self.columns)
+        trivial = np.array(self.report.get("trivial", {}).get(measure) or unknown, float)
+        errors = np.array(run.get(measure) or [unknown], float).T  # (D, S)
         medians = [float(np.median(known)) if len(known := _finite(row)) else math.nan for row in errors]
         pairs = zip(self.columns, medians, trivial, strict=True)
         return [name for name, error, guess in pairs if error > HARDLY * guess]

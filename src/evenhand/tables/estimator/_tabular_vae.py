@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...common import check_choice, check_integer
+from ...common import Heartbeat, check_choice, check_integer
 from ...impartial import Method
 from ..families import FamilyName
 from ..frames import RawTable, build, fill
@@ -184,7 +184,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """
         before = self.__dict__.copy()
         try:
-            self._fit(X)
+            with Heartbeat(lambda: "fitting TabularVAE ..." if self.verbose else ""):
+                self._fit(X)
         except BaseException:
             self.__dict__ = before  # a fit that fails leaves the model of an earlier one as it was
             raise
