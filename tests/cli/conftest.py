@@ -16,7 +16,7 @@ STEERING = "in\x1b[31mcome"
 FAST = ("--method", "sum", "--kl-weight", "0.3", "--epochs", "1", "--device", "cpu")
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def _nothing_takes_long():
     """On a busy machine too: what is said of long work is tested in tests/common/test_progress.py."""
     with pytest.MonkeyPatch.context() as patch:
