@@ -7,6 +7,8 @@ from typing import Any
 
 from _imputation_tables import Results, failures, markdown
 
+Found = Mapping[str, Any]
+
 
 def printed(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
     """One table for each data set."""
@@ -21,15 +23,13 @@ def of_table(results: Results, sides: Sequence[str], table: str) -> str:
     return markdown(f"{table}", head, rows)
 
 
-def _ways(
-    found: Mapping[str, Any], sides: Sequence[str]
-) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+def _ways(found: Mapping[str, Found], sides: Sequence[str]) -> Iterator[tuple[str, Found, Found]]:
     for side in sides:
         for way, measures in found.get(side, {}).get("ways", {}).items():
             yield f"{side}, {way}" if way else side, measures, found[side]
 
 
-def _row(label: str, found: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
+def _row(label: str, found: Found, result: Found) -> list[str]:
     names = ("detection", "detection, training rows", "shapes", "pairs", "strong")
     numbers = [f"{found[name]:.3f}" for name in names]
     seconds = sum(result["seconds"].values())

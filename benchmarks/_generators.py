@@ -17,7 +17,7 @@ FOREST_ROWS = 2000  # of forest diffusion, whose time is proportional to 100 cop
 
 
 def real_rows(rows: Rows) -> Generated:
-    """The training rows themselves: the ceiling of likeness, and what a copy looks like to who asks for members."""
+    """The training rows themselves: the ceiling of likeness, and what a copy looks like."""
     return Generated({"": rows.train})
 
 
@@ -76,15 +76,16 @@ def arf(rows: Rows) -> Generated:
     """Adversarial random forests of arfpy with its defaults: 30 trees."""
     from arfpy import arf as forests
 
+    if not hasattr(np, "in1d"):
+        np.in1d = np.isin  # arfpy 0.1.1 knows only the name that NumPy 2.4 no longer has
     made = Generated()
     with made.timed("fit and sample"):
         np.random.seed(rows.seed)  # it draws from the global generator
         frame = pd.DataFrame(rows.train, columns=[f"c{d}" for d in range(rows.train.shape[1])])
         for d in _nominal(rows):
             frame[f"c{d}"] = frame[f"c{d}"].astype(int).astype(str)  # text is what it takes for classes
-        model = forests.arf(
-            frame.astype({f"c{d}": object for d in _nominal(rows)}), verbose=False, random_state=rows.seed
-        )
+        frame = frame.astype({f"c{d}": object for d in _nominal(rows)})
+        model = forests.arf(frame, verbose=False, random_state=rows.seed)
         model.forde()
         made.tables[""] = model.forge(n=rows.n).astype(np.float64).to_numpy()
     return made

@@ -3,8 +3,8 @@
     python -m venv DIR; DIR/bin/pip install hyperimpute scikit-learn==1.6.1
     HYPERIMPUTE=DIR/bin/python python benchmarks/impute.py --only hyperimpute
 
-It cannot fill rows that it was not fitted to, so it is given all rows, those to fill among them. Run as a script, this
-file is that other side: ``python _hyperimpute.py IN.npy OUT.npy SEED``.
+It cannot fill rows that it was not fitted to, so it is given all rows, those to fill among them. Run as a script,
+this file is that other side: ``python _hyperimpute.py IN.npy OUT.npy SEED``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How good filled cells are: errors of guesses, coverage and energy score of draws, on removed cells of tested rows."""
+"""How good filled cells are: errors of guesses, coverage and energy score of draws, on cells that were removed."""
 
 from __future__ import annotations
 

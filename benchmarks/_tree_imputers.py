@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 
 def boosted_trees(holes: Holes) -> Filled:
-    """Gradient-boosted trees per column from all others as they are, holes included; stopped early on 10 % of rows."""
+    """Gradient-boosted trees per column from all others as they are, with holes; stopped early on a tenth."""
     filled, columns = Filled(), list(holes.schema)
     with filled.timed("fit and guess"):
         both = np.concatenate([holes.train, holes.test])

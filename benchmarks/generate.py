@@ -6,15 +6,16 @@
 
 Fit on 80 % of the rows (those without holes), make as many, and compare with the other 20 %:
 
-- detection: boosted trees try to tell new rows from real ones; 1 - (2 max(AUC, 1/2) - 1), the mean over three folds, as
-  SDMetrics counts, so 1 is best. Against the other 20 %, and against the training rows, which are four times as many;
+- detection: boosted trees try to tell new rows from real ones; 1 - (2 max(AUC, 1/2) - 1), the mean over three
+  folds, as SDMetrics counts, so 1 is best. Against the other 20 %, and against the training rows, four times as many;
 - shapes, pairs, strong pairs: SDMetrics' quality, all and strongly related pairs; categories that were lost;
-- utility: every column learnt by boosted trees from 5,000 new rows, judged on real ones: the part of what as many real
-  rows teach beyond the mean or mode;
+- utility: every column learnt by boosted trees from 5,000 new rows, judged on real ones: the part of what as many
+  real rows teach beyond the mean or mode;
 - membership: AUC of the distance to the closest new row as a test for training rows; 0.5 gives nobody away;
 - seconds of one process with one thread, to fit and to make the rows.
 
-`real rows` are the training rows themselves: the ceiling of likeness, and what a copy looks like to who asks for members.
+`real rows` are the training rows themselves: the ceiling of likeness, and what a copy looks like to one who asks
+for members.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ TABLES = ("adult", "hi", "labour", "diamonds")
 
 
 def tabularvae(rows: Rows) -> Generated:
-    """Evenhand with its defaults: rows as they are drawn, and with numbers moved to quantiles of the training rows."""
+    """Evenhand with its defaults: rows as drawn, and with numbers moved to quantiles of the training rows."""
     made = Generated()
     with made.timed("fit and sample"):
         model = TabularVAE(schema=rows.schema, random_state=rows.seed, verbose=False).fit(
@@ -94,10 +95,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="+", default=list(TABLES), metavar="TABLE")
     parser.add_argument("--quick", action="store_true", help="one table")
-    parser.add_argument(
-        "--only", nargs="+", default=list(SIDES), choices=SIDES, metavar="SIDE", help=", ".join(SIDES)
-    )
-    parser.add_argument("--again", nargs="+", default=[], choices=SIDES, metavar="SIDE", help="run these anew")
+    names = {"nargs": "+", "choices": SIDES, "metavar": "SIDE"}
+    parser.add_argument("--only", default=list(SIDES), help=", ".join(SIDES), **names)
+    parser.add_argument("--again", default=[], help="run these anew", **names)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cache", default="build/generate", metavar="DIR")
     parser.add_argument("--limit", type=int, default=1800, help="seconds of processor time for one side on one table")
