@@ -6,7 +6,7 @@ import json
 import multiprocessing
 import resource
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,22 @@ class Cache:
             self.write(table, side, task())
         except Exception as error:
             self.write(table, side, {"error message": f"{type(error).__name__}: {error}"[:500]})
+
+    def collect(self, path: Path, command: str, sides: Iterable[str], tables: Iterable[str]) -> None:
+        """Write everything to one file, a line for each result: what a page is made from."""
+        found = self.everything()
+        lines = [
+            f"{json.dumps(table)}: {{\n"
+            + ",\n".join(
+                f"{json.dumps(side)}: {json.dumps(found[table][side])}" for side in sides if side in found[table]
+            )
+            + "\n}"
+            for table in tables
+            if table in found
+        ]
+        head = {"command": command, "sides": list(sides), "tables": list(tables)}
+        text = json.dumps(head)[:-1] + ', "results": {\n' + ",\n".join(lines) + "\n}}\n"
+        path.write_text(text, encoding="utf-8")
 
     def everything(self) -> dict[str, dict[str, dict[str, Any]]]:
         """All results by table and side."""

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from _imputation_tables import Results, failures, markdown
+from _imputation_tables import Results, failures, markdown, read_report
 
 Found = Mapping[str, Any]
+
+
+def page(path: Path) -> str:
+    """Everything that a collected file holds."""
+    return printed(*read_report(path))
 
 
 def printed(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 Results = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by table and side
 OURS = ("plain vae", "tabularvae")
+
+
+def page(path: Path) -> str:
+    """Everything that a collected file holds."""
+    return printed(*read_report(path))
+
+
+def read_report(path: Path) -> tuple[Results, list[str], list[str]]:
+    """Results, sides and tables of a collected file."""
+    report = json.loads(path.read_text(encoding="utf-8"))
+    return report["results"], report["sides"], report["tables"]
 
 
 def printed(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:

@@ -21,7 +21,6 @@ for members.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Callable
 from functools import partial
@@ -33,7 +32,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before anything that starts threads
 import torch
 from _cache import Cache
 from _generation_scores import scores
-from _generation_tables import printed
+from _generation_tables import page, printed
 from _generators import arf, ctgan, forest_diffusion, gaussian_copula, independent, real_rows, tvae
 from _rows import Generated, Rows
 
@@ -78,10 +77,13 @@ def one(table: str, side: str, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     args = _arguments()
+    if args.table:
+        print(page(Path(args.table)))
+        return
     torch.set_num_threads(1)
     cache = Cache(Path(args.cache) / f"{args.seed}")
     if args.collect:
-        Path(args.collect).write_text(json.dumps(cache.everything(), indent=1) + "\n", encoding="utf-8")
+        cache.collect(Path(args.collect), "python benchmarks/generate.py", SIDES, TABLES)
         return
     for side in args.only:
         for table in args.tables:
@@ -102,6 +104,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cache", default="build/generate", metavar="DIR")
     parser.add_argument("--limit", type=int, default=1800, help="seconds of processor time for one side on one table")
     parser.add_argument("--collect", metavar="FILE", help="write the cache as one file and do nothing else")
+    parser.add_argument("--table", metavar="FILE", help="print what such a file holds and do nothing else")
     args = parser.parse_args()
     if args.quick:
         args.tables = ["labour"]

@@ -13,7 +13,6 @@ thread. Results are kept in the cache: a second run does only what is missing, o
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import time
@@ -30,7 +29,7 @@ from _filled import N_DRAWS, Filled
 from _holes import MECHANISMS, Holes
 from _hyperimpute import hyperimpute
 from _imputation_scores import scores
-from _imputation_tables import printed
+from _imputation_tables import page, printed
 from _imputers import fill, iterative_ridge, mean_mode, nearest_neighbours
 from _tables import TABLES
 from _tree_imputers import boosted_trees, miceforest, missforest
@@ -89,10 +88,13 @@ def one(table: str, side: str, seed: int, missing: str) -> dict[str, Any]:
 
 def main() -> None:
     args = _arguments()
+    if args.table:
+        print(page(Path(args.table)))
+        return
     torch.set_num_threads(1)
     cache = Cache(Path(args.cache) / f"{args.missing}-{args.seed}")
     if args.collect:
-        Path(args.collect).write_text(json.dumps(cache.everything(), indent=1) + "\n", encoding="utf-8")
+        cache.collect(Path(args.collect), "python benchmarks/impute.py", SIDES, TABLES)
         return
     for side in args.only:  # the cheap ones of all tables first
         for table in args.tables:
@@ -115,6 +117,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cache", default="build/impute", metavar="DIR")
     parser.add_argument("--limit", type=int, default=900, help="seconds of processor time for one side on one table")
     parser.add_argument("--collect", metavar="FILE", help="write the cache as one file and do nothing else")
+    parser.add_argument("--table", metavar="FILE", help="print what such a file holds and do nothing else")
     args = parser.parse_args()
     if args.quick:
         args.tables = ["carData/Arrests", "ISLR/OJ"]
