@@ -36,10 +36,11 @@ def hyperimpute(holes: Holes) -> Filled:
         source, target = Path(folder) / "in.npy", Path(folder) / "out.npy"
         np.save(source, np.concatenate([holes.train, holes.test]))
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment["LOKY_MAX_CPU_COUNT"] = "1"  # one thread, as everybody else
         command = [python, __file__, str(source), str(target), str(holes.seed)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise RuntimeError(f"hyperimpute failed: {done.stderr.strip().splitlines()[-1:]}")
+            raise RuntimeError(f"hyperimpute ended with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}")
         guess = np.load(target)[len(holes.train) :]
         filled.guess = fill(holes.test, _as_codes(guess, holes))
     return filled
