@@ -19,7 +19,8 @@ def page(path: Path) -> str:
 def printed(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
     """One table for each data set."""
     parts = [of_table(results, sides, table) for table in tables if table in results]
-    return "\n\n".join([*parts, failures(results, tables)])
+    judges = sorted({found["judge"] for table in results.values() for found in table.values() if "judge" in found})
+    return "\n\n".join([*parts, f"Judge of detection: {', '.join(judges)}.", failures(results, tables)])
 
 
 def of_table(results: Results, sides: Sequence[str], table: str) -> str:
