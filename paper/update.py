@@ -21,6 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
 from _generation_tables import page as generation_page
 from _imputation_tables import page as imputation_page
+from multimodal import defaults
 from summaries import MAIN, REPORTS, summary
 from survival.count import table
 from typer.testing import CliRunner
@@ -48,6 +49,8 @@ def printed(command: str) -> str:
         return table(json.loads((PAPER.parent / words[3]).read_text()))
     if words[0] == "python" and words[1] in BENCHMARKS and words[2] == "--table":
         return BENCHMARKS[words[1]](PAPER.parent / words[3])
+    if words[:2] == ["python", "paper/multimodal/defaults.py"]:
+        return defaults.table(words[2])
     result = CliRunner().invoke(app, words[1:], prog_name=words[0])
     if words[0] != "evenhand" or result.exit_code:
         raise ValueError(f"A part should begin with a command that works. Found {command!r}. {result.output}")

@@ -36,6 +36,7 @@ SLOW = (
     "modalities/objectives/test_objectives.py::test_sticking_the_landing",
     "modalities/training/test_loop.py",
     "modalities/training/test_two_passes.py::test_gradients_of_few_samples",
+    "modalities/training/test_two_passes.py::test_the_step_compiles",
     "tables/schema/test_schema.py::test_toml_gives_back_every_schema",
     "tables/stack/test_resume.py::test_a_training_goes_on_exactly",
     "tables/stack/test_training.py::test_a_stack_is_its_runs",

@@ -49,3 +49,41 @@ def test_what_is_not_there_is_named(tmp_path):
         read_tensors(tmp_path / "no")
     with pytest.raises(FileNotFoundError, match="should be in a folder that exists"):
         write_tensors(tmp_path / "no" / "a", {}, {})
+
+
+@pytest.fixture
+def written(tmp_path):
+    path = tmp_path / "a.safetensors"
+    tensors = {"x": torch.linspace(0, 1, 50), "flag": torch.tensor(True), "half": torch.ones(3, dtype=torch.bfloat16)}
+    write_tensors(path, {**tensors, "empty": torch.empty(0, 2)}, {"name": "weights"})
+    return path
+
+
+def test_a_flipped_bit_is_named(written):
+    """Wherever it is: in the numbers, their names and types, or the description."""
+    content = written.read_bytes()
+    read_tensors(written)
+    refused = 0
+    for place in range(8, len(content)):
+        written.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+        try:
+            tensors, about = read_tensors(written)
+        except ValueError:
+            refused += 1
+        else:  # the name of the checksum itself, or blanks around the header: what is read is right
+            assert torch.equal(tensors["x"], torch.linspace(0, 1, 50))
+            assert about == {"name": "weights"}
+    assert refused > 0.9 * len(content)
+    numbers = content.index(torch.linspace(0, 1, 50).numpy().tobytes())
+    written.write_bytes(content[: numbers + 40] + b"\0" + content[numbers + 41 :])
+    with pytest.raises(ValueError, match=r"the checksum differs\). Take another copy"):
+        read_tensors(written)
+
+
+def test_a_file_without_a_checksum_is_read(written):
+    """As those of 0.1.0 are."""
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(written)
+    save_file(tensors, written, metadata={"evenhand": '{"name": "weights"}'})
+    assert read_tensors(written)[1] == {"name": "weights"}

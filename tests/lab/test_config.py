@@ -29,6 +29,7 @@ from evenhand.lab._config import (
     to_dict,
     to_toml,
 )
+from evenhand.lab._config._files import ADDED
 
 TABLE = TableExperiment(
     Data(path="people.csv", schema="people.toml"),
@@ -414,3 +415,12 @@ def test_a_setting_that_is_newer_leaves_older_runs_as_they_are():
     assert from_dict(before) == plain
     with pytest.raises(ValueError, match="objective.floor should be 0 with objective.name='iwae'"):
         MultimodalObjective("iwae", 30, 0.6)
+    for section, name, value in ADDED:
+        assert before[section].pop(name, value) == value
+    assert from_dict(before) == plain
+    assert hash_of(plain) == "0da1f3a3"  # of the runs that there are
+
+
+def test_no_more_samples_are_differentiated_than_there_are():
+    with pytest.raises(ValueError, match=r"objective.n_backward should be at most objective.n_samples=3. Found 4"):
+        MultimodalObjective("siwae", 3, n_backward=4)

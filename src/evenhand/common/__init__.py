@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
-from ._checks import check_choice, check_integer, check_number, is_integer, is_number
+from ._checks import check_choice, check_flag, check_integer, check_number, is_integer, is_number
 from ._errors import ArgumentError
 from ._whole import whole_file
 
@@ -27,6 +27,7 @@ __all__ = [
     "LatentMixture",
     "Tick",
     "check_choice",
+    "check_flag",
     "check_format",
     "check_integer",
     "check_number",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -22,10 +22,17 @@ class CapturedStep:
     Args:
         function: A step, with all its tensors given by name; what it returns is not needed.
         advice: What to do if the step cannot be recorded, a sentence for the error.
+        generators: Where the step draws random numbers from, besides torch's own generator: every replay goes on
+            with their next numbers.
     """
 
-    def __init__(self, function: Callable[[Inputs], None], advice: str = "Train with compile=False.") -> None:
-        self._function, self._advice = function, advice
+    def __init__(
+        self,
+        function: Callable[[Inputs], None],
+        advice: str = "Train with compile=False.",
+        generators: Sequence[torch.Generator] = (),
+    ) -> None:
+        self._function, self._advice, self._generators = function, advice, generators
         self._inputs: dict[str, Tensor] | None = None
         self._graph: torch.cuda.CUDAGraph | None = None
         self._calls = 0
@@ -61,6 +68,8 @@ class CapturedStep:
     def _capture(self, inputs: Inputs) -> None:
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
+        for generator in self._generators:
+            graph.register_generator_state(generator)
         try:
             with torch.cuda.graph(graph):
                 self._function(inputs)

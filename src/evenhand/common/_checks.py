@@ -46,6 +46,12 @@ def check_number(
     raise ArgumentError(name, f"be a number {wanted}", repr(value))
 
 
+def check_flag(name: str, value: object, *, optional: bool = False) -> None:
+    """Refuse what is neither True nor False: a word such as "no" would count as yes."""
+    if not (isinstance(value, bool) or (value is None and optional)):
+        raise ArgumentError(name, f"be True{', False or None' if optional else ' or False'}", repr(value))
+
+
 def is_integer(value: object) -> bool:
     """Whether it is an integer, of Python or numpy; a boolean is none."""
     return isinstance(value, Integral) and not isinstance(value, bool)

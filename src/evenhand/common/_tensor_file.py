@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from .. import __version__
 from ._whole import whole_file
 
 KEY = "evenhand"  # of the description in the file's metadata
+CHECKSUM = "evenhand-sha256"  # of the description and all tensors; files of 0.1.0 have none
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Write tensors and their description; an existing file is replaced only by a whole one."""
+    """Write tensors, their description and a checksum; an existing file is replaced only by a whole one."""
     from safetensors.torch import save_file
 
     if not path.parent.is_dir():
@@ -25,8 +28,9 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str,
         )
     # copies, because modules may share weights, which the format does not allow
     plain = {name: x.detach().cpu().contiguous().clone() for name, x in tensors.items()}
+    text = json.dumps(about)
     with whole_file(path) as partial:
-        save_file(plain, partial, metadata={KEY: json.dumps(about)})
+        save_file(plain, partial, metadata={KEY: text, CHECKSUM: _checksum(text, plain)})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
@@ -37,7 +41,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is damaged.
+        ValueError: If it is damaged, or its numbers are not those that were written.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -45,12 +49,29 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
         raise FileNotFoundError(f"path should be a file that save() wrote. Found nothing at {path}.")
     try:
         with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {}).get(KEY, "null"))
+            told = file.metadata() or {}
+            text = told.get(KEY, "null")
+            about = json.loads(text)
             # copies, because numbers at odd places in memory are added in another order
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} should be a whole file that save() wrote. It is damaged: {error}") from error
+    if CHECKSUM in told and told[CHECKSUM] != _checksum(text, tensors):
+        raise ValueError(
+            f"{path} should be a whole file that save() wrote. It is damaged: its numbers are not those that were "
+            "written (the checksum differs). Take another copy, or save it again."
+        )
     return tensors, about
+
+
+def _checksum(text: str, tensors: Mapping[str, Tensor]) -> str:
+    """Of a description and of the names, types, shapes and bytes of tensors."""
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        x = tensors[name]
+        digest.update(f"{name} {x.dtype} {list(x.shape)}".encode())
+        digest.update(memoryview(x.contiguous().reshape(-1).view(torch.uint8).numpy()))
+    return digest.hexdigest()
 
 
 def check_format(path: Path, about: Mapping[str, Any], newest: int) -> None:

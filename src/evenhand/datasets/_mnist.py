@@ -11,10 +11,10 @@ t10k-labels-idx1-ubyte: ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from ._fetch import File, read_bytes
+from ._idx import idx_images, idx_labels
 from ._labelled import Split, check_split
 
 MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
@@ -53,12 +53,9 @@ def mnist(split: Split) -> tuple[Tensor, Tensor]:
         The images, bytes ``[N, 1, 28, 28]``, and their digits, ``[N]``.
     """
     check_split(split)
-    pixels = bytearray(read_bytes("mnist", FILES[f"{split} images"]))
-    images = torch.frombuffer(pixels, dtype=torch.uint8, offset=16)  # after 4 numbers of 4 bytes: kind and sizes
-    return images.reshape(-1, 1, 28, 28), mnist_labels(split)
+    return idx_images(read_bytes("mnist", FILES[f"{split} images"])), mnist_labels(split)
 
 
 def mnist_labels(split: Split) -> Tensor:
     """The digits alone, ``[N]``."""
-    content = bytearray(read_bytes("mnist", FILES[f"{split} labels"]))
-    return torch.frombuffer(content, dtype=torch.uint8, offset=8).long()  # after kind and size
+    return idx_labels(read_bytes("mnist", FILES[f"{split} labels"]))

@@ -12,7 +12,7 @@ from ..common import check_integer, check_number
 from ..modalities.estimator import Modality
 from ..modalities.likelihoods import Likelihood
 from ._labelled import LabelledModalities, Split
-from .judges import Classifiers, Labelled, digit_classifiers
+from .judges import Classifiers, Judge, Labelled, digit_classifiers
 
 
 class Load(Protocol):
@@ -43,6 +43,8 @@ class MultimodalDataset:
         judge_epochs: How often the classifiers that judge generated items see a real one; None for a default that
             depends on how many there are.
         quick_judge_epochs: The same for experiments with a part of the rows only.
+        scales: The ways in which its encoders can make scales of posteriors positive, where there is a choice;
+            `modalities` then also takes ``scale``.
 
     Example:
         >>> import torch
@@ -69,6 +71,7 @@ class MultimodalDataset:
     learning_rate: float = 1e-3
     judge_epochs: int | None = None
     quick_judge_epochs: int | None = None
+    scales: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_integer("n_latent", self.n_latent)
@@ -77,7 +80,12 @@ class MultimodalDataset:
             check_integer(name, getattr(self, name), optional=True)
 
     def judges(
-        self, likelihoods: Mapping[str, Likelihood], *, device: torch.device | str = "cpu", quick: bool = False
+        self,
+        likelihoods: Mapping[str, Likelihood],
+        *,
+        device: torch.device | str = "cpu",
+        quick: bool = False,
+        judge: Judge = "published",
     ) -> Classifiers | None:
         """Classifiers of generated items; None if rows have no labels, or if all modalities are tables.
 
@@ -87,6 +95,7 @@ class MultimodalDataset:
             likelihoods: Of the modalities.
             device: Where to train them.
             quick: Whether to train them for `quick_judge_epochs`.
+            judge: Which classifiers see images: "published", or the larger "strong" ones.
         """
         train, test = self.load("train", seed=0), self.load("test", seed=0)
         labelled = train.labels is not None and test.labels is not None
@@ -94,5 +103,5 @@ class MultimodalDataset:
             return None
         epochs = self.quick_judge_epochs if quick else self.judge_epochs
         return digit_classifiers(
-            cast("Labelled", train), cast("Labelled", test), likelihoods, epochs=epochs, device=device
+            cast("Labelled", train), cast("Labelled", test), likelihoods, epochs=epochs, judge=judge, device=device
         )

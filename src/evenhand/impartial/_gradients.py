@@ -259,9 +259,11 @@ def _rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, wh
     """The factor ``[..., 1]`` that takes a squared length to the one wanted.
 
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
-    rounding error of its terms.
+    rounding error of its terms. Nor is it made longer by more than 1 / eps: a method may settle on a gradient that
+    has vanished beside others (MGDA does), and then it is their rounding error that would be blown up.
     """
     terms = vecdot(weights.square(), gram.diagonal(dim1=-2, dim2=-1))
-    length = torch.maximum(square, terms * (gram.shape[-1] ** 2 * torch.finfo(gram.dtype).eps))
-    factor = (wanted.clamp(min=0) / (length + (length == 0))).sqrt()
+    eps = torch.finfo(gram.dtype).eps
+    length = torch.maximum(square, terms * (gram.shape[-1] ** 2 * eps))
+    factor = (wanted.clamp(min=0) / (length + (length == 0))).sqrt().clamp(max=1 / eps)
     return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)

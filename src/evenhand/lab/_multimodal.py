@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import torch
 
-from ..common import Tick
+from ..common import ArgumentError, Tick
 from ..datasets import LabelledModalities, MultimodalDataset, Split, multimodal, split_pairs
 from ..datasets.judges import Classifiers, Labelled
 from ..impartial import CATALOGUE, Method
@@ -26,6 +26,7 @@ from .judges import evaluate
 FEWEST = 10  # rows that can be split
 VALIDATED = 8192  # validation rows that are looked at after every epoch
 SHOWN = 8  # test rows in the grid of samples
+BOUNDED, ROWS_AT_ONCE = 2048, 128  # rows of which the objective is computed at most, and how many at once
 PRIOR_SAMPLES = 10_000  # for joint coherence, where all test rows are scored
 SAVE_STEPS = {"cpu": 200, "cuda": 2000}  # between checkpoints, and between rows of the history
 CLOCK = "clock.json"
@@ -58,7 +59,8 @@ def run_multimodal(
     training = _train(model, rows, dataset.learning_rate, config, folder, device, tick, save_steps)
     started = time.monotonic()
     tick(0, "preparing the classifiers")
-    judges = dataset.judges(model.likelihoods, device=device, quick=bool(config.data.rows))
+    quick, judge = bool(config.data.rows), config.evaluation.judge
+    judges = dataset.judges(model.likelihoods, device=device, quick=quick, judge=judge)
     scores = {}
     for name, judged in (("scores", rows.test), ("validation", rows.validation)):
         tick(0, f"scoring {'test' if judged is rows.test else 'validation'} rows")
@@ -73,8 +75,9 @@ def run_multimodal(
         "config": to_dict(config),
         "data": {"name": dataset.name, **rows.about()},
         **scores,
+        "bounds": {"test": _bound(model, rows.test, config), "validation": _bound(model, rows.validation, config)},
         "sentences": sentences,
-        "experts": _lives(folder, model.core.expert_names),
+        "experts": _lives(folder, model.core.expert_names, model.core.names),
         "seconds": {name: round(s, 1) for name, s in seconds.items()},
     }
 
@@ -135,13 +138,15 @@ def build_model(config: MultimodalExperiment) -> MultimodalVAE:
     """The model of an experiment before training; ``load`` gives it the weights of a run's model.safetensors."""
     dataset, seed = multimodal(config.data.name), config.training.seed
     return MultimodalVAE(
-        dataset.modalities(dataset.n_latent, n_layers=config.model.n_layers, seed=seed),
+        dataset.modalities(dataset.n_latent, n_layers=config.model.n_layers, seed=seed, **_scale(config, dataset)),
         n_latent=dataset.n_latent,
         experts=EXPERTS[config.model.experts],
         objective=config.objective.name,
         tightness=_tightness(config.objective),
         n_samples=config.objective.n_samples,
+        n_backward=config.objective.n_backward or None,
         impartial=dict.fromkeys(config.impartial.goals, _method(config.impartial)),
+        preserve_norm=config.impartial.preserve_norm,
         local_step=config.model.local_step,
         kl_weight=config.model.kl_weight,
         seed=seed,
@@ -152,6 +157,14 @@ def _tightness(objective: MultimodalObjective) -> Tightness | None:
     if objective.name != "siwae":
         return None
     return Balanced(objective.floor) if objective.floor else Tight()
+
+
+def _scale(config: MultimodalExperiment, dataset: MultimodalDataset) -> dict[str, Any]:
+    scale = config.model.scale
+    if scale and scale not in dataset.scales:
+        known = ", ".join(map(repr, ("", *dataset.scales)))
+        raise ArgumentError("model.scale", f"be one of {known} for {dataset.name}", repr(scale))
+    return {"scale": scale} if scale else {}
 
 
 def _method(impartial: Impartiality) -> Method:
@@ -204,12 +217,17 @@ def _train(
     return seconds
 
 
-def _lives(folder: Folder, names: list[str]) -> dict[str, Any]:
-    """How experts fared over training: their shares of the weights, and their rates in nats."""
+def _lives(folder: Folder, names: list[str], modalities: list[str]) -> dict[str, Any]:
+    """How experts fared over training, from the history, and how well each told every modality at the end."""
     rows = json.loads((folder.path / "history.json").read_text())["rows"]
     rows = [row for row in rows if any(f"share/{name}" in row for name in names)]
-    lives = {kind: [[row.get(f"{kind}/{name}", 0.0) for name in names] for row in rows] for kind in ("share", "rate")}
-    return {"names": names, "steps": [row["step"] for row in rows], **lives}
+    kinds = ("share", "rate", "gradient_norm")
+    lives = {kind: [[row.get(f"{kind}/{name}", 0.0) for name in names] for row in rows] for kind in kinds}
+    last = rows[-1] if rows else {}
+    told = [[last.get(f"log_likelihood_from/{name}/{other}") for other in modalities] for name in names]
+    counted = [row.get("effective_experts", 1.0) for row in rows]
+    about = {"effective_experts": counted, "modalities": modalities, "log_likelihood_from": told}
+    return {"names": names, "steps": [row["step"] for row in rows], **lives, **about}
 
 
 class _Progress:
@@ -261,6 +279,21 @@ def _score(
         seed=0,
         hours=seconds / 3600,
     ).to_dict()
+
+
+@torch.no_grad()
+def _bound(model: MultimodalVAE, judged: LabelledModalities, config: MultimodalExperiment) -> float:
+    """The mean of the objective over some rows, with the same noise for all models."""
+    core, device = model.core.eval(), model.network.subsets.device
+    generator = torch.Generator(device).manual_seed(0)
+    n = min(config.evaluation.rows or BOUNDED, BOUNDED)
+    order = torch.randperm(len(judged), generator=torch.Generator().manual_seed(0))[:n]
+    total = 0.0
+    for index in order.split(ROWS_AT_ONCE):
+        batch = judged.data.rows(index.to(judged.data.device)).to(device)
+        noise = core.noise(len(index), generator)
+        total += len(index) * float(core(batch.values, batch.mask(), noise).bound)
+    return total / len(order)
 
 
 def _draw(model: MultimodalVAE, test: LabelledModalities, folder: Folder) -> None:

@@ -14,7 +14,13 @@ from torch.nn import functional as F
 
 from evenhand import Modality, MultimodalVAE
 from evenhand.datasets import LabelledModalities, digits_in_three
-from evenhand.datasets.judges import Classifiers, _judges, digit_classifiers, train_classifier
+from evenhand.datasets.judges import (
+    Classifiers,
+    DeepImageClassifier,
+    _judges,
+    digit_classifiers,
+    train_classifier,
+)
 from evenhand.datasets.judges._judges import _inputs, labelled_items
 from evenhand.lab.figures import parallel_coordinates, sample_grid
 from evenhand.lab.judges import (
@@ -528,6 +534,45 @@ def test_classifiers_learn(digits):
     labels = torch.randint(4, (200,))
     module = train_classifier(labels, labels, likelihood=Categorical(4))
     assert (module(F.one_hot(labels, 4).float()).argmax(-1) == labels).all()
+
+
+def test_strong_judges_of_images_are_others_and_texts_have_the_published_ones(digits, tmp_path):
+    train, test = (small(part, 60) for part in digits)
+    options = {"folder": tmp_path, "epochs": 1}
+    published = digit_classifiers(train, test, LIKELIHOODS, **options)
+    strong = digit_classifiers(train, test, LIKELIHOODS, judge="strong", **options)
+    kinds = [[type(module).__name__ for module in found.modules.values()] for found in (published, strong)]
+    assert kinds == [["ImageClassifier"] * 2 + ["TextClassifier"], ["DeepImageClassifier"] * 2 + ["TextClassifier"]]
+    assert len(list(tmp_path.iterdir())) == 5  # the text's was found again
+    with pytest.raises(ValueError, match="judge should be one of 'published', 'strong'. Found 'weak'"):
+        digit_classifiers(train, test, LIKELIHOODS, judge="weak", **options)
+
+
+@pytest.mark.parametrize("shape", [(3, 32, 32), (1, 28, 28), (1, 8, 8)])
+def test_strong_judges_take_images_of_any_size(shape):
+    judge = DeepImageClassifier(shape, 7).eval()
+    assert judge(torch.rand(3, *shape)).detach().exp().sum(-1) == pytest.approx(1)
+    if shape == (3, 32, 32):
+        assert 300_000 < sum(p.numel() for p in judge.parameters()) < 1_000_000
+    with pytest.raises(ValueError, match="shape should be"):
+        DeepImageClassifier((3, 7, 32))
+
+
+def test_the_learning_rate_of_strong_judges_falls_to_zero(digits, monkeypatch):
+    rates = []
+
+    class Watched(torch.optim.Adam):
+        def step(self, *args):
+            rates.append(self.param_groups[0]["lr"])
+            return super().step(*args)
+
+    monkeypatch.setattr(torch.optim, "Adam", Watched)
+    x, y = labelled_items(small(digits[0], 40), "digit")
+    for judge in ("published", "strong"):
+        train_classifier(x, y, judge=judge, epochs=2, batch_size=20)
+    n = len(rates) // 2
+    assert rates[:n] == [1e-3] * n
+    assert rates[n:] == pytest.approx([0.5e-3 * (1 + math.cos(math.pi * i / n)) for i in range(n)])
 
 
 def test_bad_arguments_of_classifiers():

@@ -526,6 +526,22 @@ def test_the_page_shows_the_lives_of_experts():
     assert text.count('class="area') == 3
 
 
+def test_the_page_shows_the_last_readings_of_every_expert():
+    report = with_experts([[0.4, 0.35, 0.25], [0.97, 0.0, 0.03]])
+    assert "The experts at the end" not in page(report)  # a report of 0.1.0
+    report["experts"] |= {
+        "gradient_norm": [[9.0, 9.0, 9.0], [12.25, 0.001, 0.5]],
+        "effective_experts": [2.9, 1.06],
+        "modalities": ["mnist", "svhn", "text"],
+        "log_likelihood_from": [[-10.0, -20.0, -30.0], [-11.0, -1234.5, None], [-12.0, -22.0, -32.0]],
+    }
+    words = " ".join(" ".join(Reader(page(report)).words).split())
+    assert "The experts at the end, in nats; 1.1 of 3 count" in words
+    assert "gradient log p of mnist log p of svhn log p of text" in words
+    assert "12.25" in words
+    assert "1,234.5" in words
+
+
 def test_equal_shares_and_older_reports_have_no_lives():
     for report in (multimodal_report(), with_experts([[1 / 3] * 3] * 3), with_experts([[1.0]], ["mnist+svhn+text"])):
         assert "Lives of the experts" not in page(report)

@@ -413,3 +413,13 @@ def test_markdown_is_sound(table):
     rows = [row for row in table.to_markdown().splitlines() if row.startswith("|")]
     assert len(rows) == 2 + len(table.rows)
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {len(table.header[0]) + 1}
+
+
+@pytest.mark.parametrize("make", [tables.table3, tables.table4, tables.table9])
+def test_coherence_stands_beside_its_ceiling(make):
+    reports = [multimodal_report((), 0), multimodal_report((), 1)]
+    start = "Ceilings, how often our judges are right about real test items (%): "
+    assert make(reports).notes[-1] == f"{start}mnist 99.00, svhn 92.00, text 100.00."
+    reports[1]["scores"]["classifiers"]["svhn"] = 0.8334
+    assert make(reports).notes[-1] == f"{start}mnist 99.00, svhn 83.34 to 92.00, text 100.00."
+    assert not any("Ceilings" in note for note in [*tables.table5(reports).notes, *make([]).notes])

@@ -1,6 +1,7 @@
 """The life of a multimodal model: it is built, trained, asked, saved and read back."""
 
 import copy
+import math
 from itertools import chain, combinations
 
 import pandas as pd
@@ -10,7 +11,9 @@ from torch import nn
 
 from evenhand import Modality, Monitor, MultimodalVAE
 from evenhand.impartial import IMTLG, MGDA, CAGrad, GradNorm, Sum
+from evenhand.modalities.inference import samples_by_row
 from evenhand.modalities.likelihoods import Bernoulli, Categorical, Laplace, LogNormal, Normal, Poisson, Table
+from evenhand.modalities.models import Experts
 
 from .._tiny import CLASSES, SHAPES, L, assert_same, decoder, differ, encoder, parts, rows, tiny, weights
 
@@ -211,6 +214,50 @@ def test_rows_do_not_depend_on_each_other(trained):
     torch.testing.assert_close(first, all_rows, rtol=0, atol=0.3)
 
 
+@pytest.mark.parametrize("form", ["guess", "mean", "sample"])
+@pytest.mark.parametrize("n", [None, 3])
+def test_predictions_of_a_row_do_not_depend_on_others(trained, form, n):
+    data = {"label": [0, 1, 2, 3, None] * 6, "image": rows(30, seed=7)["image"]}
+    whole = trained.predict(data, n=n, form=form)
+    few = trained.predict({"label": data["label"][:7], "image": data["image"][:7]}, n=n, form=form)
+    for name, x in whole.items():
+        torch.testing.assert_close(few[name], x[:7] if n is None else x[:, :7])
+    torch.testing.assert_close(trained.encode(data, 3)[:, :7], trained.encode({k: x[:7] for k, x in data.items()}, 3))
+    alone = trained.predict(data, "label", n=n, form=form)["label"]
+    assert torch.equal(alone, whole["label"])  # nor on what else is asked for
+
+
+def test_rows_with_the_same_content_have_numbers_of_their_own(trained):
+    drawn = trained.predict({"label": [1] * 400}, "image", form="mean")["image"]
+    assert len(drawn.flatten(1).unique(dim=0)) == 400
+    z = trained.encode({"image": rows(1)["image"].expand(400, 1, 8, 8)}, 50).flatten(0, 1)
+    one = trained.encode({"image": rows(1)["image"]})
+    spread = (z - z.mean(0)) / z.std(0)
+    torch.testing.assert_close(z.mean(0), one[0], rtol=0, atol=4 * (z.std(0) / len(z) ** 0.5).max().item())
+    assert abs(spread.pow(4).mean() - 3) < 0.15  # normal, if the posterior is one Gaussian
+    assert abs((spread[:, 0] * spread[:, 1]).mean()) < 0.03
+
+
+def test_every_expert_of_a_row_is_drawn_as_often_as_the_others():
+    present = torch.ones(3, 2000, dtype=torch.bool)
+    present[0, 1::2] = present[2, ::4] = False
+    mean = torch.tensor([0.0, 20.0, 40.0])[:, None, None].expand(3, 2000, 1)
+    drawn = (samples_by_row(Experts(mean, torch.ones(3, 2000, 1), present), 8, 0)[..., 0] / 20).round()
+    for rows_, experts in ((slice(0, None, 4), [0, 1]), (slice(1, None, 2), [1, 2]), (slice(2, None, 4), [0, 1, 2])):
+        found = torch.bincount(drawn[:, rows_].flatten().long(), minlength=3) / drawn[:, rows_].numel()
+        expected = torch.tensor([(k in experts) / len(experts) for k in range(3)])
+        torch.testing.assert_close(found, expected, rtol=0, atol=0.03)
+
+
+def test_no_rows_have_no_answers(trained):
+    nothing = {name: x[:0] for name, x in rows().items()}
+    assert trained.log_likelihood(nothing).shape == (0,)
+    assert trained.log_likelihood(nothing, "image", "label").shape == (0,)
+    assert trained.encode(nothing, 2).shape == (2, 0, L)
+    for form in ("guess", "mean", "sample"):
+        assert trained.predict(nothing, "image", form=form)["image"].shape == (0, 1, 8, 8)
+
+
 def test_log_likelihoods_fit_together(trained):
     """log p(x, y) = log p(x) + log p(y | x), up to the error of the estimates; what a row lacks is left out."""
     data = rows(16, seed=7)
@@ -254,6 +301,44 @@ def test_conflicts(trained):
     assert all(isinstance(text, str) for text in monitor.sentences())
     assert monitor.plot().axes
     assert monitor.table() == trained.conflicts(rows(12)).table()
+
+
+def test_conflicts_tell_how_experts_fare(trained):
+    """The same readings as in a history, of one step on these rows."""
+    found = trained.conflicts(rows(12))
+    names = trained.core.names
+    columns = ["expert", "share", "rate", "gradient_norm", *[f"log_likelihood_from/{name}" for name in names]]
+    assert list(found.experts) == columns
+    assert found.experts["expert"] == trained.core.expert_names
+    assert sum(found.experts["share"]) == pytest.approx(1)
+    assert 1 <= found.effective_experts <= 3
+    once = tiny(n_samples=2)
+    said = once.conflicts(rows(12)).experts
+    row = once.fit(rows(12), epochs=1, batch_size=12, learning_rate=0.0).history[0]  # other noise, the same weights
+    for i, name in enumerate(once.core.expert_names):
+        for what in ("rate", "share"):
+            assert said[what][i] == pytest.approx(row[f"{what}/{name}"], rel=1e-6)
+        assert said["gradient_norm"][i] == pytest.approx(row[f"gradient_norm/{name}"], rel=0.5)
+        told = said["log_likelihood_from/label"][i]
+        assert told == pytest.approx(row[f"log_likelihood_from/{name}/label"], rel=0.5)
+
+
+def test_conflicts_name_an_expert_without_weight():
+    """Its encoder points far away from where anything is explained."""
+    lost = encoder(4)
+    with torch.no_grad():
+        lost[-1].bias[:L] = 30.0
+    model = tiny(objective="siwae", tightness=None, label_encoder=lost)
+    sentences = model.conflicts(rows(12)).sentences()
+    said = [text for text in sentences if text.startswith("The expert 'label' has 0.00% of the weights")]
+    assert len(said) == 1
+    assert "even share would be 50%" in said[0]
+    assert "1.0 of 2 experts count" in said[0]
+    assert not any("The expert 'image'" in text for text in sentences)
+    none = model.conflicts({**rows(12), "label": [None] * 12}).experts
+    assert math.isnan(none["share"][1])
+    assert math.isnan(none["log_likelihood_from/label"][0])
+    assert none["share"][0] == 1
 
 
 def test_conflicts_name_who_is_neglected():
@@ -366,6 +451,42 @@ def test_files_of_other_methods_do_not_fit(tmp_path, turned):
     with pytest.raises(ValueError, match="core.blocks.LI.method"):
         other.load(tmp_path / "a")
     assert_same(other.state_dict(), before)
+
+
+def test_weights_are_not_loaded_into_other_networks_of_equal_shapes(tmp_path):
+    def other(*layers, which=2):
+        network = encoder(64)
+        return nn.Sequential(*network[:which], *layers, *network[which + 1 :])
+
+    tiny().save(tmp_path / "a")
+    model = tiny(image_encoder=other(nn.ReLU()))
+    before = weights(model)
+    words = r"other networks: in the encoder of 'image', 2 is Tanh\(\) there and ReLU\(.*\) here"
+    with pytest.raises(ValueError, match=words):
+        model.load(tmp_path / "a")
+    assert_same(weights(model), before)
+    tiny(image_encoder=other(nn.LeakyReLU(0.1))).save(tmp_path / "b")
+    tiny(image_encoder=other(nn.LeakyReLU(0.1))).load(tmp_path / "b")
+    with pytest.raises(ValueError, match=r"2 is LeakyReLU\(negative_slope=0.1.* there and .*slope=0.2.* here"):
+        tiny(image_encoder=other(nn.LeakyReLU(0.2))).load(tmp_path / "b")
+
+
+def test_broken_numbers_are_not_loaded(tmp_path):
+    """Neither flipped bytes nor numbers that are none."""
+    tiny().save(tmp_path / "a")
+    content = (tmp_path / "a").read_bytes()
+    (tmp_path / "a").write_bytes(content[:-3] + bytes([content[-3] ^ 64]) + content[-2:])
+    model = tiny(seed=1)
+    before = weights(model)
+    with pytest.raises(ValueError, match="It is damaged: its numbers are not those that were written"):
+        model.load(tmp_path / "a")
+    spoiled = tiny()
+    with torch.no_grad():
+        spoiled.network.decoders[1][0].bias[3] = torch.nan
+    spoiled.save(tmp_path / "a")
+    with pytest.raises(ValueError, match="Found NaN or infinity in core.network.decoders.1.0.bias"):
+        model.load(tmp_path / "a")
+    assert_same(weights(model), before)
 
 
 def test_files_that_are_none(trained, tmp_path):
@@ -566,6 +687,45 @@ def test_a_table_beside_an_image():
 def test_every_option_changes_the_training(options):
     plain, other = (tiny(**o).fit(rows(), epochs=2, batch_size=12) for o in ({}, options))
     assert differ({k: x for k, x in weights(other).items() if "blocks" not in k}, weights(plain))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"contrast": float("nan")}, "contrast should be a number >= 0. Found nan"),
+        ({"preserve_norm": "no"}, "preserve_norm should be True or False. Found 'no'"),
+        ({"prior_expert": "no"}, "prior_expert should be True, False or None. Found 'no'"),
+    ],
+)
+def test_options_that_make_no_sense(options, message):
+    with pytest.raises(ValueError, match=message):
+        tiny(**options)
+
+
+class Unsummed(Laplace):
+    """Forgets that an item has several elements."""
+
+    def log_prob(self, parameters, x):
+        return -(parameters - x).abs()
+
+
+class Oversummed(Laplace):
+    """Adds up what belongs to different rows."""
+
+    def log_prob(self, parameters, x):
+        return super().log_prob(parameters, x).sum(-1)
+
+
+@pytest.mark.parametrize("likelihood", [Unsummed(), Oversummed()])
+def test_a_density_of_a_wrong_shape_is_named(likelihood):
+    own = parts()
+    own["image"] = Modality(own["image"].encoder, own["image"].decoder, likelihood)
+    model = MultimodalVAE(own, n_latent=L, n_samples=2)
+    words = rf"log_prob of {type(likelihood).__name__}.* should give one number for every sample and row, \[2, 5\]"
+    with pytest.raises(ValueError, match=words):
+        model.fit(rows(5), epochs=1)
+    with pytest.raises(ValueError, match="Sum over the elements of an item, and over nothing else"):
+        model.log_likelihood(rows(5), n_samples=2)
 
 
 def test_options_of_options():

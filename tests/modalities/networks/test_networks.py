@@ -73,9 +73,10 @@ def channels_are_last(x):
 
 
 def outputs_of_layers(network, x):
-    """What every layer gives, with the layer; a convolution of a point stands for the layer inside it."""
+    """What every layer gives, with the layer; one that computes in its own way stands for the layer inside it."""
     found = []
-    leaves = [module for module in network.modules() if not [*module.children()] or "Point" in type(module).__name__]
+    own = ("_FromPoint", "_ToPoint", "_Twice")
+    leaves = [module for module in network.modules() if not [*module.children()] or type(module).__name__ in own]
     handles = [module.register_forward_hook(lambda m, a, y: found.append((m, y))) for module in leaves]
     network(x)
     for handle in handles:
@@ -486,10 +487,11 @@ def test_numbers_of_classes_are_checked():
             make()
 
 
-def test_a_doubled_image_in_squares():
-    """What the SVHN decoder computes on a GPU is the transposed convolution, forward and backward."""
-    layer = SVHNDecoder(L).layers[2]
-    x = torch.randn(3, 128, 4, 7, requires_grad=True)
+@pytest.mark.parametrize(("place", "n_channels"), [(2, 128), (6, 32)])
+def test_a_doubled_image_in_squares(place, n_channels):
+    """What the SVHN decoder computes on a GPU, and last on a CPU, is the transposed convolution, and its backward."""
+    layer = SVHNDecoder(L).layers[place]
+    x = torch.randn(3, n_channels, 4, 7, requires_grad=True)
     tensors = (x, *layer.parameters())
     expected, found = layer.convolution(x), layer.in_squares(x.contiguous(memory_format=torch.channels_last))
     torch.testing.assert_close(found, expected)

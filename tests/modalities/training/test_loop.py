@@ -1,7 +1,9 @@
 """Training: exact resume, several processes, and everything that `fit` can be asked for."""
 
+import copy
 import csv
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,11 +18,13 @@ from lightning_fabric.loggers import CSVLogger, TensorBoardLogger
 from torch import nn
 from torch.utils.data import Dataset
 
+from evenhand.common import _progress
 from evenhand.common._captured import pack, unpack
 from evenhand.impartial import IMTLG, MGDA, CAGrad, GradDrop, GradNorm, PCGrad
 from evenhand.modalities.rows import Modalities
 from evenhand.modalities.training import ImpartialMixture, Loop
 from evenhand.modalities.training._means import Means
+from evenhand.modalities.training._warm_up import WarmUp
 
 from .._tiny import assert_same, decoder, differ, encoder, rows, tiny, weights
 
@@ -87,6 +91,7 @@ SETTINGS = {
     "dropout": ({"dropout": 0.5}, {}),
     "validation": ({"dropout": 0.3, "impartial": {"LI": GradNorm(lr=0.1)}}, {"validation": 0.25}),
     "warm-up": ({"objective": "siwae"}, {"kl_warm_up": 2.5, "clip_norm": 1.0}),
+    "care": ({"objective": "siwae"}, {"learning_rate_warm_up": 1.5, "clip_expert_norm": 0.5}),
     "momentum": ({}, {"optimizer": lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9)}),
     "holes": ({"experts": "mixture-of-products"}, {}),
     "data set": ({"dropout": 0.5, "impartial": {"LI": PCGrad()}}, {}),
@@ -199,6 +204,8 @@ def test_a_damaged_checkpoint_is_named(tmp_path):
         ({"epochs": 4}, "epochs should be 3"),
         ({"kl_warm_up": 1}, "kl_warm_up should be 0"),
         ({"clip_norm": 1.0}, "clip_norm should be None"),
+        ({"clip_expert_norm": 1.0}, "clip_expert_norm should be None"),
+        ({"learning_rate_warm_up": 1}, "learning_rate_warm_up should be 0"),
         ({"data": rows(20)}, "rows should be 24.*Found 20"),
     ],
 )
@@ -233,6 +240,29 @@ def test_another_learning_rate_is_not_resumed(tmp_path):
     tiny().fit(rows(), **FIT, folder=tmp_path)
     with pytest.raises(ValueError, match=r"optimizer should be 'Adam, lr .*Found 'Adam, lr 0\.5'"):
         tiny().fit(rows(), **FIT | {"learning_rate": 0.5}, folder=tmp_path)
+
+
+def test_another_weight_decay_is_not_resumed(tmp_path):
+    def options(**told):
+        return {**FIT, "folder": tmp_path, "optimizer": lambda p: torch.optim.Adam(p, lr=1e-2, **told)}
+
+    tiny().fit(rows(), **options(weight_decay=0.1))
+    tiny().fit(rows(), **options(weight_decay=0.1))
+    for told, words in (({"weight_decay": 0.2}, "weight_decay 0.2"), ({"amsgrad": True}, "amsgrad True")):
+        with pytest.raises(ValueError, match=f"hyperparameters should be .*Found .*{words}"):
+            tiny().fit(rows(), **options(**{"weight_decay": 0.1, **told}))
+
+
+def test_another_activation_is_not_resumed(tmp_path):
+    """Its weights have the same shapes."""
+    tiny().fit(rows(), **FIT, folder=tmp_path)
+    other = encoder(64)
+    other[2] = nn.ReLU()
+    model = tiny(image_encoder=other)
+    before = weights(model)
+    with pytest.raises(ValueError, match=r"The encoder of 'image' should be .*2: Tanh\(\).* Found .*2: ReLU\("):
+        model.fit(rows(), **FIT, folder=tmp_path)
+    assert_same(weights(model), before)
 
 
 def test_experts_that_separate_do_not_spoil_a_training():
@@ -320,7 +350,10 @@ TOGETHER = {
     "gradnorm": ({"impartial": {"LI": GradNorm(lr=0.1), "DEI": GradNorm(lr=0.1)}}, rows),
     "holes": ({"experts": "mixture-of-products", "impartial": {"LI": MGDA(), "EEI": IMTLG()}}, holes),
     "data set": ({"objective": "siwae", "impartial": {"LI": IMTLG()}}, lambda: Items(rows())),
+    "clipped": ({"objective": "siwae", "n_backward": 1}, holes),
+    "random": ({"impartial": {"LI": PCGrad(), "EEI": GradDrop()}}, rows),
 }
+MORE = {"clipped": {"clip_expert_norm": 1.0, "learning_rate_warm_up": 1.5}}
 UNEVEN = {
     "epochs": 2,
     "batch_size": 7,
@@ -341,7 +374,7 @@ torch.manual_seed(fabric.global_rank)  # processes need not have the same random
 found = {}
 for name, (options, data) in TOGETHER.items():
     validation = rows(8, seed=1) if name == "plain" else None
-    model = tiny(**options).fit(data(), **UNEVEN, fabric=fabric, validation=validation)
+    model = tiny(**options).fit(data(), **UNEVEN, **MORE.get(name, {}), fabric=fabric, validation=validation)
     found[name] = weights(model), model.history, model.sample(3, latent="prior")["image"]
 options, data = TOGETHER["impartial"]
 folder = sys.argv[1] + "/checkpoints"
@@ -370,7 +403,7 @@ torch.save(found, f"{sys.argv[1]}/{fabric.global_rank}.pt")
 def test_two_processes_are_one(two_processes, name):
     options, data = TOGETHER[name]
     validation = None if name != "plain" else rows(8, seed=1)
-    expected = tiny(**options).fit(data(), **UNEVEN, validation=validation)
+    expected = tiny(**options).fit(data(), **UNEVEN, **MORE.get(name, {}), validation=validation)
     first, second = (part[name] for part in two_processes)
     assert_same(first[0], second[0])
     for key, x in weights(expected).items():
@@ -378,6 +411,9 @@ def test_two_processes_are_one(two_processes, name):
             torch.testing.assert_close(first[0][key], x, rtol=1e-9, atol=1e-11, msg=lambda m, k=key: f"{k}: {m}")
     assert differ(weights(expected), weights(tiny(**options)))
     assert [row["step"] for row in first[1]] == [4, 8]
+    assert first[1] == second[1]
+    for found, row in zip(first[1], expected.history, strict=True):
+        assert found == pytest.approx(row, rel=1e-7)  # every reading, log q and gradients of experts too
     if name == "plain":
         assert first[1][-1]["validation"] == pytest.approx(expected.history[-1]["validation"], rel=1e-9)
 
@@ -451,6 +487,8 @@ def test_options_change_the_training():
     adam = weights(tiny().fit(rows(), **FIT, optimizer=lambda p: torch.optim.Adam(p, lr=1e-2)))
     for options in (
         {"clip_norm": 0.1},
+        {"clip_expert_norm": 0.5},
+        {"learning_rate_warm_up": 1.5},
         {"learning_rate": 1e-3},
         {"kl_warm_up": 2},
         {"batch_size": 6},
@@ -474,6 +512,44 @@ def test_the_kl_weight_rises_linearly():
     assert first == pytest.approx(tiny(kl_weight=0.0).fit(rows(), **FIT).history[0]["bound"], rel=1e-6)
     with pytest.raises(ValueError, match="kl_warm_up should be from 0 to the 3 epochs of the training"):
         tiny().fit(rows(), **FIT, kl_warm_up=3.5)
+
+
+def test_the_learning_rate_rises_linearly():
+    """With plain descent a rate is how far a step goes."""
+    seen = []
+
+    class Spy(torch.optim.SGD):
+        def step(self, closure=None):
+            seen.append([group["lr"] for group in self.param_groups])
+            return super().step(closure)
+
+    def two_rates(parameters):
+        first, *others = parameters
+        return Spy([{"params": [first], "lr": 1e-4}, {"params": others}], lr=1e-3)
+
+    tiny().fit(rows(), **FIT, learning_rate_warm_up=1.6, optimizer=two_rates)  # 8 of 15 steps
+    for rates in seen[8:]:
+        assert rates == [1e-4, 1e-3]
+    for i, rates in enumerate(seen[:8]):
+        assert rates == pytest.approx([1e-4 * (i + 1) / 8, 1e-3 * (i + 1) / 8])
+    with pytest.raises(ValueError, match="learning_rate_warm_up should be from 0 to the 3 epochs of the training"):
+        tiny().fit(rows(), **FIT, learning_rate_warm_up=3.5)
+
+
+def test_a_recorded_step_reads_a_rate_that_changes():
+    """On a GPU, rates are numbers on the device, which stay where they are."""
+    weight = nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.Adam([weight], lr=0.5)
+    warm_up = WarmUp(optimizer, 4, torch.device("cpu"))
+    warm_up.set(0)
+    kept = optimizer.param_groups[0]["lr"]
+    assert kept.item() == pytest.approx(0.125)
+    warm_up.set(9)
+    assert optimizer.param_groups[0]["lr"] is kept
+    assert kept.item() == pytest.approx(0.5)
+    optimizer.load_state_dict(optimizer.state_dict())  # a checkpoint brings another
+    warm_up.set(1)
+    assert optimizer.param_groups[0]["lr"] is kept
 
 
 def test_the_best_weights_are_kept(monkeypatch):
@@ -525,7 +601,8 @@ def test_rows_of_the_history():
     names = ["log_likelihood/image", "log_likelihood/label", "rate/image", "rate/label"]
     health = ["share/image", "share/label", "effective_experts"]
     health += [f"log_likelihood_from/{expert}/{name}" for expert in ("image", "label") for name in ("image", "label")]
-    expected = ["epoch", "step", "bound", *names, "log_q", "loss", *health, "gradient", "kl_weight"]
+    norms = ["gradient_norm/image", "gradient_norm/label"]
+    expected = ["epoch", "step", "bound", *names, "log_q", "loss", *health, "gradient", *norms, "kl_weight"]
     every_step = tiny().fit(rows(), **FIT).history
     assert all(list(row) == expected for row in every_step)
     assert [row["epoch"] for row in every_step] == pytest.approx([(i + 1) / 5 for i in range(15)])
@@ -538,9 +615,31 @@ def test_rows_of_the_history():
         by_rows = sum(n * x for n, x in zip((5, 5, 5, 5, 4), numbers, strict=False)) / 24
         assert every_epoch[0][column] == pytest.approx(by_rows, rel=1e-5)
         assert every_other[0][column] == pytest.approx(sum(numbers[:2]) / 2, rel=1e-5)
+    for column in norms:  # roots of mean squares
+        squares = [row[column] ** 2 for row in every_step]
+        by_rows = sum(n * x for n, x in zip((5, 5, 5, 5, 4), squares, strict=False)) / 24
+        assert every_epoch[0][column] == pytest.approx(by_rows**0.5, rel=1e-5)
     assert all(row["loss"] == -row["bound"] for row in every_step)
     with_validation = tiny().fit(rows(), **FIT, validation=rows(8)).history
     assert list(with_validation[-1]) == ["epoch", "step", "kl_weight", "validation"]
+
+
+def test_gradients_of_experts_tell_who_learns():
+    """An expert without weight gets nothing; with holes a row counts for the experts that it has."""
+    torch.manual_seed(0)
+    lost = encoder(4)
+    with torch.no_grad():
+        lost[-1].bias[:2] = 30.0
+    row = tiny(objective="siwae", tightness=None, label_encoder=lost).fit(rows(), **FIT).history[0]
+    assert row["gradient_norm/label"] < 1e-3 * row["gradient_norm/image"]
+    options = FIT | {"epochs": 1, "learning_rate": 0.0, "log_every": None}
+    model = {"n_samples": 200, "objective": "elbo"}
+    parts, whole = (tiny(**model).fit(holes(48), **options | {"batch_size": n}).history[0] for n in (4, 48))
+    for name in ("image", "label"):  # other noise for other batches; without it they would be the same
+        assert parts[f"gradient_norm/{name}"] == pytest.approx(whole[f"gradient_norm/{name}"], rel=0.1)
+    only = tiny().fit({**rows(), "label": [None] * 24}, **options).history[0]
+    assert "gradient_norm/label" not in only
+    assert "gradient_norm/image" in only
 
 
 def test_loggers_receive_rows(tmp_path):
@@ -561,9 +660,10 @@ def test_tensorboard_receives_rows(tmp_path):
     model = tiny().fit(rows(), **FIT, logger=logger)
     events = EventAccumulator(logger.log_dir)
     events.Reload()
-    assert [(e.step, e.value) for e in events.Scalars("rate/label")] == [
-        (row["step"], pytest.approx(row["rate/label"])) for row in model.history
-    ]
+    for name in ("rate/label", "share/label", "gradient_norm/label", "log_likelihood_from/label/image"):
+        assert [(e.step, e.value) for e in events.Scalars(name)] == [
+            (row["step"], pytest.approx(row[name])) for row in model.history
+        ]
 
 
 def test_the_progress_bar(capsys):
@@ -571,10 +671,21 @@ def test_the_progress_bar(capsys):
     shown = capsys.readouterr()
     assert "epoch 3/3, bound -" in shown.err
     assert "100%" in shown.err
+    assert re.search(
+        r"of 2 experts count, (image|label) learns least \(50% of the weights, gradient [\d.]+", shown.err
+    )
     assert shown.out == ""
     for verbose in (False, "auto"):  # this is no terminal
         tiny().fit(rows(), **FIT, verbose=verbose)
         assert capsys.readouterr().err == ""
+
+
+def test_a_long_training_speaks_in_a_pipe(capsys, monkeypatch):
+    monkeypatch.setattr(_progress, "MOMENTS", (0.01, 0.02))
+    tiny().fit(rows(), **FIT)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("training 2 modalities on 24 rows, 3 epochs of 5 steps: ")
+    assert "epoch 3/3, bound -" in lines[-1]
 
 
 @pytest.mark.parametrize("kind", ["tensors", "numpy"])
@@ -602,6 +713,32 @@ def test_seeds():
     assert first.history == again.history
     assert_same(first.state_dict(), again.state_dict())
     assert differ(weights(first), weights(other))
+
+
+@pytest.mark.parametrize("impartial", [{"LI": GradDrop()}, {"EEI": GradDrop(), "DEI": CAGrad() >> PCGrad()}], ids=str)
+def test_random_methods_follow_the_seed_of_the_training(impartial):
+    found = []
+    for global_seed in (0, 1):
+        torch.manual_seed(global_seed)
+        state = torch.get_rng_state()
+        found.append(tiny(impartial=impartial).fit(rows(), **FIT))
+        assert torch.equal(torch.get_rng_state(), state)
+    assert found[0].history == found[1].history
+    assert_same(weights(found[0]), weights(found[1]))
+    copy.deepcopy(found[0])  # no generator is left behind
+
+
+def test_a_generator_of_ones_own_is_left_to_a_method():
+    def trained(seed):
+        model = tiny(impartial={"LI": GradDrop()})
+        if seed is not None:
+            model.blocks["LI"].method.generator = torch.Generator().manual_seed(seed)
+        return weights(model.fit(rows(), **FIT))
+
+    first, again, other, none = map(trained, (5, 5, 6, None))
+    assert_same(first, again)
+    assert differ(first, other)
+    assert differ(first, none)
 
 
 @pytest.mark.parametrize("form", [dict, Modalities, Items])
@@ -794,6 +931,9 @@ def test_a_rare_modality_counts_where_it_is():
         ({"epochs": 2.5}, "epochs should be an integer >= 1. Found 2.5"),
         ({"batch_size": 7.5}, "batch_size should be an integer"),
         ({"log_every": -2}, "log_every should be an integer"),
+        ({"clip_expert_norm": 0}, "clip_expert_norm should be a number > 0. Found 0"),
+        ({"clip_norm": float("nan")}, "clip_norm should be a number > 0. Found nan"),
+        ({"learning_rate_warm_up": float("nan")}, "learning_rate_warm_up should be from 0 to the 3 epochs"),
         ({"validation": 1}, "validation should be a part of the rows between 0 and 1. Found 1"),
         ({"compile": True, "precision": "16"}, "precision should be 'bf16' with compile=True"),
     ],

@@ -7,7 +7,14 @@ import torch
 
 from evenhand.impartial import Sum
 from evenhand.modalities.training import GOALS, Options, Step
-from evenhand.modalities.training._step import READINGS, Reading, columns_of, first_cause, means_and_counts
+from evenhand.modalities.training._step import (
+    READINGS,
+    Reading,
+    columns_of,
+    first_cause,
+    means_and_counts,
+    squared_columns,
+)
 
 from .._linear import core, draw, network
 
@@ -22,13 +29,18 @@ def test_columns_and_numbers_stand_in_the_same_order():
     numbers |= {"n_likelihood": torch.tensor([3.0, 4.0]), "n_rate": torch.tensor([5.0, 6.0, 7.0])}
     numbers |= {"share": torch.tensor([0.1, 0.2, 0.7]), "log_likelihood_from": torch.arange(6.0).view(3, 2)}
     numbers |= {"n_likelihood_from": torch.arange(10.0, 16.0).view(3, 2)}
-    means, counts = means_and_counts(Step(**numbers), torch.tensor(30.0), n_rows=9)
+    numbers["n_log_q"] = torch.tensor(18.0)
+    squares = torch.tensor([40.0, 48.0, 0.0])
+    means, counts = means_and_counts(Step(**numbers), torch.tensor(30.0), squares, n_rows=9)
     mean, count = (dict(zip(columns, x.tolist(), strict=True)) for x in (means, counts))
     assert (mean["log_likelihood/b"], count["log_likelihood/b"]) == (11, 4)
     assert (mean["rate/a+b"], count["rate/a+b"]) == (22, 7)
     assert (mean["log_likelihood_from/a+b/a"], count["log_likelihood_from/a+b/a"]) == (4, 14)
     assert (mean["share/b"], count["share/b"]) == (pytest.approx(0.2), 6)
     assert (mean["gradient"], count["gradient"], count["bound"]) == (30, 9, 9)
+    assert (mean["gradient_norm/b"], count["gradient_norm/b"]) == (8, 6)  # a mean of squares, over rows
+    assert count["log_q"] == 18
+    assert squared_columns(NAMES) == {"gradient_norm/a", "gradient_norm/b", "gradient_norm/a+b"}
 
 
 def test_a_reading_may_have_two_axes():
@@ -45,6 +57,8 @@ def test_a_reading_may_have_two_axes():
         (["bound", "log_q", "loss"], ("the density of the experts", "")),
         (["bound", "loss", "gradient"], ("the objective", "")),
         (["gradient"], ("the gradient of a finite objective", "")),
+        (["gradient", "gradient_norm/a"], ("the gradient of a finite objective", "")),
+        (["gradient_norm/a"], ("the gradient at the posterior of 'a'", "a")),
     ],
 )
 def test_causes_come_before_their_consequences(columns, expected):
@@ -53,7 +67,7 @@ def test_causes_come_before_their_consequences(columns, expected):
 
 def test_every_reading_is_of_a_step():
     for reading in READINGS:
-        assert reading.name in (*Step._fields, "gradient")
+        assert reading.name in (*Step._fields, "gradient", "gradient_norm")
         assert reading.count in (*Step._fields, "")
 
 

@@ -5,6 +5,8 @@ import torch
 
 from evenhand.impartial import IMTLG, CAGrad
 from evenhand.modalities.objectives import Balanced, Defensive, LooseToTight, PartlyTight, Tempered
+from evenhand.modalities.training import Options, _selection
+from evenhand.modalities.training._selection import rows_at_once
 
 from .._linear import core, draw, gradients, holes, network, vector
 
@@ -48,6 +50,73 @@ def test_with_all_samples_it_is_the_same_step(objective, tightness, gradient, im
 def test_it_can_be_decoded_in_parts():
     one, two = both("siwae", Balanced(0.6), impartial=BLOCKS, micro_batch=8)
     torch.testing.assert_close(vector(two), vector(one))
+
+
+def called_with(net):
+    """How many rows decoders are called with, and whether for gradients, from now on."""
+    calls = []
+    for decoder in net.decoders:
+        decoder.register_forward_pre_hook(lambda _, inputs: calls.append((len(inputs[0]), torch.is_grad_enabled())))
+    return calls
+
+
+@pytest.mark.parametrize("gradient", ["stl", "dreg"])
+@pytest.mark.parametrize("impartial", [None, BLOCKS], ids=["plain", "blocks"])
+@pytest.mark.parametrize("samples", [1, 3])  # 3 of 4 leave a smaller last part
+def test_samples_are_weighed_in_parts(monkeypatch, gradient, impartial, samples):
+    net, values, observed = network("mixture"), draw(N), holes(N)
+    model = core(
+        net,
+        objective="siwae",
+        tightness=Balanced(0.6),
+        gradient=gradient,
+        impartial=impartial,
+        n_samples=K,
+        n_backward=2,
+    )
+    noise = model.noise(N)
+    whole = gradients(model, values, observed, noise)
+    monkeypatch.setattr(_selection, "FITS_A_CACHE", samples * N)
+    calls = called_with(net)
+    parts = gradients(model, values, observed, noise)
+    weighed = [rows for rows, graded in calls if not graded]
+    assert max(weighed) == samples * N
+    assert sum(weighed) == 3 * 3 * K * N  # every sample once by every decoder
+    assert sum(rows for rows, graded in calls if graded) == 3 * 3 * 2 * N
+    torch.testing.assert_close(vector(parts), vector(whole), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore")  # what torch says while it compiles is not ours
+def test_the_step_compiles_as_one_graph(monkeypatch):
+    """Nothing in it looks at numbers, so that it can also be captured as a CUDA graph."""
+    monkeypatch.setattr(_selection, "FITS_A_CACHE", 2 * N)
+    values, options = draw(N), {"objective": "siwae", "tightness": Balanced(0.6), "n_samples": K, "n_backward": 2}
+    model = core(network("mixture"), **options, impartial=BLOCKS)
+    noise = model.noise(N)
+    expected = gradients(model, values, None, noise)
+    model.network.zero_grad(set_to_none=True)
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True, dynamic=False)
+    compiled(values, None, noise).loss.backward()
+    for name, parameter in model.network.named_parameters():
+        torch.testing.assert_close(parameter.grad, expected[name], msg=name)
+
+
+def test_a_gpu_weighs_twice_as_many_at_a_time_as_get_gradients():
+    z = torch.empty(3, 30, 128, 20, device="meta")
+    rows = [rows_at_once(z, Options(n_samples=30, n_backward=m)) for m in (1, 5, 10, None)]
+    assert rows == [2048, 10 * 3 * 128, 15 * 3 * 128, 30 * 3 * 128]  # for 10, 15 and 15 rather than 20 and 10
+    assert rows_at_once(z, Options(n_samples=30, n_backward=5, micro_batch=100)) == 100
+    assert rows_at_once(z.new_empty(3, 30, 128, 20, device="cpu"), Options(n_samples=30)) == 256
+
+
+def test_samples_are_drawn_and_encoded_once():
+    net, values = network("mixture"), draw(N)
+    model = core(net, objective="siwae", n_samples=K, n_backward=2)
+    counts = [0, 0, 0]
+    for d, encoder in enumerate(net.encoders):
+        encoder.register_forward_pre_hook(lambda *_, d=d: counts.__setitem__(d, counts[d] + 1))
+    model(values).loss.backward()
+    assert counts == [1, 1, 1]
 
 
 @pytest.mark.parametrize("choice", ["product", "mixture-of-products"])

@@ -14,7 +14,7 @@ from ...common import check_integer
 from ...modalities.rows import Modalities
 from .._catalogue import CATALOGUE
 from .._fetch import need
-from .._labelled import LabelledModalities, Split, check_split
+from .._labelled import LabelledModalities, Split, check_split, pair_with_others
 from .._mnist_svhn_text import text_codes
 
 SIDE = 16  # of a coloured view, in pixels
@@ -45,7 +45,7 @@ def digits_in_three(split: Split = "train", *, seed: int = 0, repeats: int = 5) 
     check_integer("repeats", repeats)
     generator = torch.Generator().manual_seed(seed)
     images, labels = _images(split)
-    rows, others = _pair_with_others(labels, repeats, generator)
+    rows, others = pair_with_others(labels, repeats, generator)
     values = {
         "digit": torch.from_numpy((images * 255).round().astype(np.uint8))[:, None],
         "colour": torch.from_numpy(coloured(images, np.random.default_rng([seed, split == "test"]))),
@@ -104,15 +104,3 @@ def _images(split: Split) -> tuple[np.ndarray, Tensor]:
         rank[digits.target == digit] = np.arange((digits.target == digit).sum())
     chosen = (rank % 5 == 4) == (split == "test")
     return digits.images[chosen] / 16, torch.from_numpy(digits.target[chosen].astype(np.int64))
-
-
-def _pair_with_others(labels: Tensor, repeats: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Pairs of different images of a digit: each with the next one in a random circle, `repeats` times."""
-    pairs = []
-    for digit in labels.unique():
-        members = labels.eq(digit).nonzero()[:, 0]
-        for _ in range(repeats):
-            circle = members[torch.randperm(len(members), generator=generator)]
-            pairs.append(torch.stack([circle, circle.roll(1)]))
-    left, right = torch.cat(pairs, 1)
-    return left, right

@@ -12,6 +12,7 @@ MNIST_SVHN_TEXT = MultimodalDataset(
     n_latent=PAPER_SETTINGS["model"]["n_latent"],
     learning_rate=PAPER_SETTINGS["fit"]["learning_rate"],
     quick_judge_epochs=2,  # the default takes long on a CPU
+    scales=("softmax", "softplus"),
 )
 
 __all__ = [

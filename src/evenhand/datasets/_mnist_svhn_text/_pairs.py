@@ -7,6 +7,7 @@ Built as in the code of the paper, after Shi et al. (2019, MMVAE) and Sutter et 
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -85,21 +86,29 @@ def pair(
     return left, right
 
 
-def text_codes(labels: Tensor, generator: torch.Generator) -> Tensor:
-    """The words for digits, each at a random place among spaces, as codes ``[N, 8]``.
+def text_codes(
+    labels: Tensor, generator: torch.Generator, words: Sequence[str] = WORDS, length: int = LENGTH
+) -> Tensor:
+    """Words for labels, each at a random place among spaces, as codes ``[N, length]``.
 
-    A word of k letters starts at the integer part of u (7 - k), with u uniform in [0, 1): the last character is
-    always a space.
+    A word of k letters starts at the integer part of u (length - 1 - k), with u uniform in [0, 1): the last
+    character is always a space.
+
+    Args:
+        labels: What to write, ``[N]``.
+        generator: Draws the places.
+        words: What is written for every label; by default the names of digits.
+        length: How many characters a text has.
     """
     u = torch.rand(len(labels), generator=generator, dtype=torch.float64)
-    lengths = torch.tensor([len(word) for word in WORDS])[labels]
-    starts = (u * (LENGTH - 1 - lengths)).long()
-    places = torch.arange(LENGTH) - starts[:, None]  # of every character in the word
-    letters = torch.tensor([[ALPHABET.index(c) for c in word.ljust(LENGTH)] for word in WORDS])
+    lengths = torch.tensor([len(word) for word in words])[labels]
+    starts = (u * (length - 1 - lengths)).long()
+    places = torch.arange(length) - starts[:, None]  # of every character in the word
+    letters = torch.tensor([[ALPHABET.index(c) for c in word.ljust(length)] for word in words])
     written = letters[labels].gather(1, places.clamp(min=0))
     return torch.where(places >= 0, written, ALPHABET.index(" "))
 
 
 def read_text(codes: Tensor) -> list[str]:
-    """The characters of codes, ``[N, 8]``, as a string for every row."""
+    """The characters of codes, ``[N, length]``, as a string for every row."""
     return ["".join(ALPHABET[code] for code in row) for row in codes.tolist()]

@@ -24,7 +24,7 @@ class ImageClassifier(nn.Module):
     def __init__(self, shape: Sequence[int], n_classes: int = 10) -> None:
         super().__init__()
         check_integer("n_classes", n_classes)
-        n_channels, *sides = _checked_image(shape)
+        n_channels, *sides = checked_image(shape)
         padding = (_padding(sides[0]), _padding(sides[1]))
         n_features = 20 * _side_left(sides[0]) * _side_left(sides[1])
         self.layers = nn.Sequential(
@@ -91,7 +91,8 @@ def _side_left(side: int) -> int:
     return ((side - lost) // 2 - lost) // 2
 
 
-def _checked_image(shape: Sequence[int]) -> tuple[int, ...]:
+def checked_image(shape: Sequence[int]) -> tuple[int, ...]:
+    """Channels, height and width, or an error."""
     sizes = checked_shape("shape", shape)
     if not is_image(sizes):
         raise ValueError(f"shape should be (C, H, W) with sides of at least {SMALLEST_IMAGE}. Found {sizes}.")

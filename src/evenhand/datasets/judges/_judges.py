@@ -6,6 +6,7 @@ import contextlib
 import copy
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,12 +21,15 @@ from ...common import check_choice, read_tensors, write_tensors
 from ...modalities.likelihoods import Likelihood, Normal
 from ...modalities.rows import Modalities
 from ._classifiers import ImageClassifier, TextClassifier
+from ._deep import DeepImageClassifier
 
 FORMAT = 1
 EPOCHS, LEAST_STEPS = 30, 2000
 LEARNT = 1e-3  # a mean loss of an epoch, below which nothing is left to learn
 ROWS_AT_ONCE = 2048
 Kind = Literal["image", "text", "vector"]
+Judge = Literal["published", "strong"]
+"""What sees images: the published layers, or `DeepImageClassifier`. Texts are judged by the published ones."""
 
 
 class Labelled(Protocol):
@@ -69,15 +73,16 @@ def digit_classifiers(
     folder: str | Path | None = None,
     cache: bool = True,
     epochs: int | None = None,
+    judge: Judge = "published",
     device: torch.device | str = "cpu",
     seed: int = 0,
     verbose: bool = False,
 ) -> Classifiers:
     """A classifier for every modality but tables, trained on the items, each of which counts once.
 
-    The paper's came from elsewhere. These have the published layers, the published optimiser (Adam, 1e-3) and
-    objective (cross-entropy). What was trained once is found again in the folder, unless data or settings differ or
-    the file is damaged.
+    The paper's came from elsewhere. These have the published layers, unless stronger ones are asked for, the
+    published optimiser (Adam, 1e-3) and objective (cross-entropy). What was trained once is found again in the
+    folder, unless data or settings differ or the file is damaged.
 
     Args:
         train: Rows to learn from, with labels.
@@ -86,6 +91,8 @@ def digit_classifiers(
         folder: Where classifiers are kept; by default the cache of the data sets, if pooch is installed.
         cache: Whether they are kept at all.
         epochs: How often an item is seen; by default 30 times, or more if that makes fewer than 2000 steps.
+        judge: "published", or "strong" for more and larger layers that see images: on real digits of SVHN the
+            published ones are right in 83 to 84 %, and no model can be judged better than that.
         device: Where to train.
         seed: Of the first weights and the order of items.
         verbose: Whether to print a line for each.
@@ -99,13 +106,14 @@ def digit_classifiers(
         if not likelihood.mean_is_an_item:
             continue
         (x, y), (test_x, test_y) = (labelled_items(rows, name) for rows in (train, test))
-        module = _new_classifier(_inputs(likelihood, x[:1]), None, n_classes)
+        module = _new_classifier(_inputs(likelihood, x[:1]), None, n_classes, judge)
         fingerprint = _fingerprint([x, y, test_x, test_y], [*settings.items(), repr(likelihood), repr(module)])
         path = None if place is None or not cache else place / f"{_plain(name)}-{fingerprint[:16]}.safetensors"
         score = None if path is None else _load(module, path, fingerprint)
         known = score is not None
         if score is None:
-            module = train_classifier(x, y, likelihood=likelihood, device=device, **settings)  # type: ignore[arg-type]
+            options: dict[str, Any] = {"judge": judge, "device": device, **settings}
+            module = train_classifier(x, y, likelihood=likelihood, **options)
             score = _accuracy(module, test_x, test_y, likelihood, device)
             module = module.cpu()
             with contextlib.suppress(OSError) if folder is None else contextlib.nullcontext():
@@ -124,6 +132,7 @@ def train_classifier(
     *,
     likelihood: Likelihood | None = None,
     kind: Kind | None = None,
+    judge: Judge = "published",
     n_classes: int | None = None,
     epochs: int | None = None,
     batch_size: int = 128,
@@ -141,6 +150,7 @@ def train_classifier(
         likelihood: Says what a classifier sees of an item; by default bytes become pixels from 0 to 1.
         kind: "image" ``[B, C, H, W]``, "text" ``[B, T, n]`` with ones for symbols, or "vector" for anything; by
             default what the shape suggests.
+        judge: "published", or "strong" for more and larger layers that see images.
         n_classes: Number of classes; by default as many as the labels show.
         epochs: How often an item is seen; by default 30 times, or more if that makes fewer than 2000 steps.
         batch_size: Items in a step.
@@ -159,8 +169,10 @@ def train_classifier(
     generator = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):  # the caller's stay as they are
         torch.manual_seed(seed)
-        module = _new_classifier(_inputs(likelihood, x[:1]), kind, n_classes).to(device).train()
+        module = _new_classifier(_inputs(likelihood, x[:1]), kind, n_classes, judge).to(device).train()
         optimizer = torch.optim.Adam(module.parameters(), lr=learning_rate)
+        n_falling = epochs * n_steps if getattr(module, "decays", False) else None
+        done = 0
         for _ in range(epochs):
             # in parts of nearly equal size, so that no batch norm meets a single item
             order = torch.randperm(len(x), generator=generator).to(device)
@@ -170,6 +182,9 @@ def train_classifier(
                 loss = F.cross_entropy(module(_inputs(likelihood, x[index])), y[index])
                 loss.backward()
                 optimizer.step()
+                done += 1
+                if n_falling is not None:
+                    optimizer.param_groups[0]["lr"] = learning_rate * (1 + math.cos(math.pi * done / n_falling)) / 2
                 total += loss.detach()
             if total < LEARNT * n_steps:
                 break
@@ -198,14 +213,15 @@ def _inputs(likelihood: Likelihood, x: Tensor) -> Tensor:
     return likelihood.like_mean(likelihood.prepare(x))
 
 
-def _new_classifier(example: Tensor, kind: Kind | None, n_classes: int) -> nn.Module:
+def _new_classifier(example: Tensor, kind: Kind | None, n_classes: int, judge: Judge) -> nn.Module:
+    check_choice("judge", judge, get_args(Judge))
     shape = tuple(example.shape[1:])
     if kind is None:
         long_enough = len(shape) in (2, 3) and min(shape[1:] if len(shape) == 3 else shape[:1]) >= 8
         kind = "vector" if not long_enough else "image" if len(shape) == 3 else "text"
     check_choice("kind", kind, get_args(Kind))
     if kind == "image":
-        return ImageClassifier(shape, n_classes)
+        return DeepImageClassifier(shape, n_classes) if judge == "strong" else ImageClassifier(shape, n_classes)
     if kind == "text":
         return TextClassifier(shape[-1], n_classes)
     n = max(1, example[0].numel())
@@ -249,28 +265,20 @@ def _bytes(x: Tensor) -> Any:
     return x.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
 
 
-def _checksum(state: Mapping[str, Tensor]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(state):
-        digest.update(name.encode())
-        digest.update(_bytes(state[name]))
-    return digest.hexdigest()
-
-
 def _save(module: nn.Module, path: Path | None, fingerprint: str, accuracy: float) -> None:
     """Write the weights and what is known of them; an existing file is replaced only by a whole one."""
     if path is None:
         return
     state = module.state_dict()
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_tensors(path, state, {"fingerprint": fingerprint, "accuracy": accuracy, "checksum": _checksum(state)})
+    write_tensors(path, state, {"fingerprint": fingerprint, "accuracy": accuracy})
 
 
 def _load(module: nn.Module, path: Path, fingerprint: str) -> float | None:
     """Read weights into the module and give their accuracy; None if there are none that are whole and right."""
     try:
         state, about = read_tensors(path)
-        if about["fingerprint"] != fingerprint or about["checksum"] != _checksum(state):
+        if about["fingerprint"] != fingerprint:
             return None
         module.load_state_dict(state)
         return float(about["accuracy"])

@@ -25,7 +25,13 @@ EXPERIMENTS: Mapping[str, type[Experiment]] = MappingProxyType(
 )
 
 
-ADDED = (("objective", "floor", 0.0),)
+ADDED = (
+    ("objective", "floor", 0.0),
+    ("objective", "n_backward", 0),
+    ("model", "scale", ""),
+    ("impartial", "preserve_norm", True),
+    ("evaluation", "judge", "published"),
+)
 """Settings that are newer than 0.1.0's first runs, with what these had."""
 
 

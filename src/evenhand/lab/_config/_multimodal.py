@@ -8,6 +8,7 @@ from typing import Literal
 
 from ...common import ArgumentError, check_integer, check_number
 from ...datasets import MULTIMODAL, multimodal, own_place
+from ...datasets.judges import Judge
 from ...modalities.objectives import Bound
 from ...modalities.training import Goal, LocalStep
 from ._build import WRITTEN_IF_SET
@@ -72,12 +73,22 @@ class MultimodalData:
 
 @dataclass(frozen=True)
 class MultimodalModel:
-    """Which experts: a product ("mvae"), a mixture ("mmvae"), or a mixture of products ("mopoe")."""
+    """What is trained.
+
+    Attributes:
+        experts: A product ("mvae"), a mixture ("mmvae"), or a mixture of products ("mopoe").
+        n_layers: Hidden layers of networks that leave the choice.
+        local_step: Where a likelihood is multiplied by the largest dimension over its own.
+        kl_weight: Weight of the rate.
+        scale: How encoders make scales of posteriors positive, where the data set leaves the choice: "softmax" as
+            in the paper, or "softplus"; empty for what the data set has by default.
+    """
 
     experts: ExpertsLabel = "mmvae"
     n_layers: int = 1
     local_step: LocalStep = "forward"
     kl_weight: float = 1.0
+    scale: Literal["", "softmax", "softplus"] = ""
 
     def __post_init__(self) -> None:
         check_integer("model.n_layers", self.n_layers)
@@ -92,26 +103,40 @@ class MultimodalObjective:
         name: "elbo", "iwae" or "siwae".
         n_samples: K.
         floor: Under "siwae", the share of the experts that should count (`Balanced`); 0 for the bound of the paper.
+        n_backward: Of how many of the K samples of an expert likelihoods are differentiated; 0 for all.
     """
 
     name: Bound = "siwae"
     n_samples: int = 30
     floor: float = 0.0
+    n_backward: int = 0
 
     def __post_init__(self) -> None:
         check_integer("objective.n_samples", self.n_samples)
+        check_integer("objective.n_backward", self.n_backward, 0)
         check_number("objective.floor", self.floor, 0, 1, below=True)
         if self.floor and self.name != "siwae":
             raise ArgumentError("objective.floor", f"be 0 with objective.name={self.name!r}", repr(self.floor))
+        if self.n_backward > self.n_samples:
+            expected = f"be at most objective.n_samples={self.n_samples}"
+            raise ArgumentError("objective.n_backward", expected, repr(self.n_backward))
 
 
 @dataclass(frozen=True)
 class Impartiality:
-    """Which goals are pursued, with which method and its alpha. No goals: plain training."""
+    """Which goals are pursued, with which method. No goals: plain training.
+
+    Attributes:
+        goals: Some of "LI", "EEI" and "DEI".
+        method: Settles conflicts in all blocks.
+        alpha: Of the method.
+        preserve_norm: Whether blocks give gradients of the length of the plain sum.
+    """
 
     goals: tuple[Goal, ...] = ()
     method: MethodLabel = "cagrad"
     alpha: float = 0.4
+    preserve_norm: bool = True
 
     def __post_init__(self) -> None:
         if len(set(self.goals)) < len(self.goals):
@@ -136,9 +161,15 @@ class MultimodalTraining:
 
 @dataclass(frozen=True)
 class MultimodalEvaluation:
-    """How many test rows are scored; 0 for all."""
+    """How it is scored.
+
+    Attributes:
+        rows: How many test rows; 0 for all.
+        judge: Which classifiers see generated images: "published", or the larger "strong" ones.
+    """
 
     rows: int = 10_000
+    judge: Judge = "published"
 
     def __post_init__(self) -> None:
         check_integer("evaluation.rows", self.rows, 0)

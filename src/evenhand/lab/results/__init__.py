@@ -1,5 +1,6 @@
 """Results from reports alone: tables of them, the paper's numbers beside ours, and which differences are chance."""
 
+from ._beside_paper import all_live, beside_the_paper
 from ._columns import ColumnErrors, column_pairs, medians
 from ._costs import controls, equal_rate, overhead, reached
 from ._of_modalities import OBJECTIVES, coherence_by_objective, log_likelihoods, table3, table4, table5, table9
@@ -45,6 +46,8 @@ __all__ = [
     "TTest",
     "Table",
     "TableReport",
+    "all_live",
+    "beside_the_paper",
     "chosen_results",
     "coherence_by_objective",
     "coherence_rows",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...common import check_choice
@@ -43,7 +44,7 @@ def table3(reports: Reports, *, data: str = "", published: bool = True) -> Table
     """
     runs = Runs(reports, data)
     rows = _rows(reconstruction_rows, _plain_and_impartial(runs, "siwae"))
-    return _table("Reconstruction coherence (%), SIWAE", rows, paper.TABLE3 if published else (), runs)
+    return _coherence_table("Reconstruction coherence (%), SIWAE", rows, paper.TABLE3 if published else (), runs)
 
 
 def table4(reports: Reports, *, data: str = "", published: bool = True) -> Table:
@@ -51,7 +52,7 @@ def table4(reports: Reports, *, data: str = "", published: bool = True) -> Table
     runs = Runs(reports, data)
     rows = _rows(coherence_rows, _plain_and_impartial(runs, "siwae"))
     rows = [{name: cell for name, cell in row.items() if name != "hours"} for row in rows]
-    return _table("Self and cross coherence (%), SIWAE", rows, paper.TABLE4 if published else (), runs)
+    return _coherence_table("Self and cross coherence (%), SIWAE", rows, paper.TABLE4 if published else (), runs)
 
 
 def table5(reports: Reports, *, data: str = "", published: bool = True) -> Table:
@@ -65,7 +66,7 @@ def table9(reports: Reports, *, data: str = "", published: bool = True) -> Table
     """Coherence given all modalities by objective; for the arguments see `table3`."""
     runs = Runs(reports, data)
     rows = _by_objective(reconstruction_rows, runs)
-    return _table("Reconstruction coherence (%)", rows, paper.TABLE9 if published else (), runs)
+    return _coherence_table("Reconstruction coherence (%)", rows, paper.TABLE9 if published else (), runs)
 
 
 def coherence_by_objective(reports: Reports, objective: str, *, data: str = "", published: bool = True) -> Table:
@@ -81,7 +82,7 @@ def coherence_by_objective(reports: Reports, objective: str, *, data: str = "", 
     runs = Runs(reports, data)
     rows = _rows(coherence_rows, runs.chosen(objective))
     title = f"Self and cross coherence (%), {OBJECTIVES[objective]}"
-    return _table(title, rows, COHERENCE[objective] if published else (), runs)
+    return _coherence_table(title, rows, COHERENCE[objective] if published else (), runs)
 
 
 def log_likelihoods(reports: Reports, objective: str, *, data: str = "", published: bool = True) -> Table:
@@ -135,6 +136,30 @@ def _rows(table: Rows, results: Sequence[Result]) -> list[Row]:
 
 def _by_objective(table: Rows, runs: Runs) -> list[Row]:
     return side_by_side({t: _rows(table, _plain_and_impartial(runs, name)) for name, t in OBJECTIVES.items()})
+
+
+def _coherence_table(title: str, rows: Sequence[Row], published: Sequence[Row], runs: Runs) -> Table:
+    """A table of coherence with its ceilings below it."""
+    made = _table(title, rows, published, runs)
+    return replace(made, notes=[*made.notes, *_ceilings(runs)])
+
+
+def _ceilings(runs: Runs) -> list[str]:
+    """A sentence that says how well the judges of our runs judge; none if no report knows."""
+    found: dict[str, list[float]] = {}
+    for report in runs.reports:
+        if report["data"]["name"] == runs.data:
+            for name, share in report["scores"].get("classifiers", {}).items():
+                found.setdefault(name, []).append(100 * share)
+    parts = [f"{name} {_from_to(values)}" for name, values in found.items()]
+    return (
+        [f"Ceilings, how often our judges are right about real test items (%): {', '.join(parts)}."] if parts else []
+    )
+
+
+def _from_to(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _table(title: str, rows: Sequence[Row], published: Sequence[Row], runs: Runs, *, std: bool = False) -> Table:

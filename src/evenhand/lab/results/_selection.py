@@ -107,7 +107,8 @@ def impartiality_label(section: Mapping[str, Any]) -> str:
     """The [impartial] section of a config in words: "vanilla", or "CG (α=0.4), LI + EEI" as in the paper."""
     if not section["goals"]:
         return BASELINE
-    return f"{short_method_label(section['method'], section['alpha'])}, {' + '.join(section['goals'])}"
+    label = f"{short_method_label(section['method'], section['alpha'])}, {' + '.join(section['goals'])}"
+    return label if section.get("preserve_norm", True) else f"{label}, not restored"
 
 
 def different_settings(reports: Sequence[Mapping[str, Any]]) -> list[str]:

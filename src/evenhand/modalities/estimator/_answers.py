@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from ...common import check_choice
-from ..inference import decode_in_parts, mixture_log_likelihood
+from ..inference import decode_in_parts, mixture_log_likelihood, row_seeds
+from ..likelihoods import Likelihood
 from ..models import Experts, MixtureVAE
 from ..rows import Modalities
 
@@ -37,20 +38,29 @@ def posterior_mean(experts: Experts) -> Tensor:
     return torch.where(there, experts.mean, 0.0).sum(0) / there.sum(0)
 
 
-def generate(
-    network: MixtureVAE, z: Tensor, names: Sequence[str], form: Form, generator: torch.Generator
-) -> dict[str, Any]:
-    """Modalities for latent samples ``[..., L]``, in the form that `MultimodalVAE.predict` describes."""
+def generate(network: MixtureVAE, z: Tensor, names: Sequence[str], form: Form, seed: int) -> dict[str, Any]:
+    """Modalities for latent samples ``[..., B, L]``, in the form that `MultimodalVAE.predict` describes."""
     check_choice("form", form, get_args(Form))
-    return {name: _generate(network, z, name, form, generator) for name in names}
+    return {name: _generate(network, z, name, form, seed) for name in names}
 
 
-def _generate(network: MixtureVAE, z: Tensor, name: str, form: Form, generator: torch.Generator) -> Any:
+def _generate(network: MixtureVAE, z: Tensor, name: str, form: Form, seed: int) -> Any:
     likelihood, parameters = network.likelihood(name), decode_in_parts(network, z, name)
     if form == "mean":
         return likelihood.mean(parameters).contiguous()
-    values = likelihood.guess(parameters) if form == "guess" else likelihood.sample(parameters, generator)
-    return likelihood.as_data(values)
+    if form == "guess":
+        return likelihood.as_data(likelihood.guess(parameters))
+    seeds = row_seeds(seed, network.names.index(name), z.shape[-2])
+    return likelihood.as_data(_draws(likelihood, parameters, z.ndim - 2, seeds))
+
+
+def _draws(likelihood: Likelihood, parameters: Tensor, axis: int, seeds: Sequence[int]) -> Tensor:
+    """One draw of every item; each row along the axis has a seed of its own, and so does not depend on others."""
+    generator = torch.Generator(parameters.device)
+    if not seeds:
+        return likelihood.sample(parameters, generator)
+    rows = zip(parameters.split(1, axis), seeds, strict=True)
+    return torch.cat([likelihood.sample(row, generator.manual_seed(seed)) for row, seed in rows], axis)
 
 
 def log_likelihoods(

@@ -7,7 +7,7 @@ from typing import Literal
 
 import torch
 
-from ...common import check_integer
+from ...common import check_flag, check_integer
 from ..models import ExpertsName, MixtureVAE, expert_subsets
 from ..objectives import Balanced, Objective, Tightness
 from ._modality import BuiltModality, Modality
@@ -36,6 +36,7 @@ def build_network(
     seed: int,
 ) -> MixtureVAE:
     """The network, with the experts of `expert_subsets`; a product has the prior as a member by default."""
+    check_flag("prior_expert", prior_expert, optional=True)
     subsets = expert_subsets(list(built), experts, max_size=max_size, max_experts=max_experts, seed=seed)
     return MixtureVAE(
         {name: part.encoder for name, part in built.items()},

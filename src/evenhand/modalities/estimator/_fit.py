@@ -66,8 +66,9 @@ def _check(settings: Mapping[str, Any]) -> None:
         check_integer(name, settings[name])
     for name in ("checkpoint_every", "log_every"):
         check_integer(name, settings[name], optional=True)
-    if settings["clip_norm"] is not None:
-        check_number("clip_norm", settings["clip_norm"], above=True)
+    for name in ("clip_norm", "clip_expert_norm"):
+        if settings[name] is not None:
+            check_number(name, settings[name], above=True)
 
 
 def rows_for_fit(

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ...common import LatentMixture, check_choice, check_integer
-from ...impartial import Method, Monitor
-from ..inference import evaluating, posterior_samples
+from ...impartial import Method
+from ..inference import evaluating, samples_by_row
 from ..likelihoods import Likelihood
 from ..models import ExpertsName, MixtureVAE
 from ..objectives import Objective, Tightness
@@ -20,7 +20,7 @@ from ..training import Goal, Gradient, ImpartialMixture, LocalStep, Options, Pre
 from . import _answers
 from ._build import build_modalities, build_network, chosen_tightness
 from ._codes import fit_codes, prior_samples, sample_codes, sample_mixture
-from ._conflicts import read_conflicts
+from ._conflicts import Conflicts, read_conflicts
 from ._fit import Place, train
 from ._input import read_modalities
 from ._modality import Modality
@@ -51,8 +51,7 @@ class MultimodalVAE(nn.Module):
         gradient: "stl" (as in the paper), "dreg" or "plain".
         prior_expert: Whether the prior is a member of every product; by default with "product" only.
         preserve_norm: Whether blocks keep the length of the plain sum of gradients.
-        local_step: Where likelihoods are brought to the same number of dimensions: in the "backward" pass,
-            "forward" (then the reported bound is none), or "none".
+        local_step: Where likelihoods are brought to one dimension: "backward", "forward" (no bound then), or "none".
         kl_weight: Weight of the rate.
         micro_batch: Decode about this many latent samples at a time: the same gradients in less memory, slower.
         n_negatives: Other rows that "contrastive" compares a row with.
@@ -142,7 +141,9 @@ class MultimodalVAE(nn.Module):
         observed: Mapping[str, Any] | None = None,
         validation: float | Modalities | Mapping[str, Any] | None = None,
         clip_norm: float | None = None,
+        clip_expert_norm: float | None = None,
         kl_warm_up: float = 0,
+        learning_rate_warm_up: float = 0,
         optimizer: Callable[[Iterator[nn.Parameter]], torch.optim.Optimizer] | None = None,
         device: str = "auto",
         precision: Precision = "32",
@@ -158,28 +159,28 @@ class MultimodalVAE(nn.Module):
         """Train on rows with any modalities missing.
 
         Args:
-            data: The modalities by name: tensors, arrays, lists with None, frames for tables; or `Modalities`; or a
-                torch data set whose items are dictionaries of tensors.
+            data: Modalities by name (tensors, arrays, lists with None, frames), `Modalities`, or a torch data set.
             epochs: How often every row is seen.
             batch_size: Rows in a step, of all processes together.
             learning_rate: Of AMSGrad.
             observed: Which rows have a modality, where holes are not marked in the data.
             validation: Rows, or the part of the rows, on which the weights with the best reconstruction are chosen.
             clip_norm: Longest gradient.
+            clip_expert_norm: Longest gradient of a row at the posterior of an expert: each is limited on its own.
             kl_warm_up: Number of epochs in which the KL weight rises from 0.
+            learning_rate_warm_up: Number of epochs, or the part of one, in which the learning rate rises from 0.
             optimizer: Makes another optimiser from the parameters.
             device: "auto", "cpu" or "cuda".
             precision: "32", "tf32" (on a GPU), or "bf16" and "16" where it is safe.
             compile: Whether to compile the model and, on a GPU, to replay steps as a CUDA graph: a minute at first,
                 several times faster from then on. Networks must not branch on the numbers that pass through.
-            fabric: A Lightning Fabric that has been launched, in place of device, precision and logger; for
-                several processes.
+            fabric: A launched Lightning Fabric, for several processes; it brings device, precision and loggers.
             logger: A logger of Lightning Fabric, such as its TensorBoardLogger.
             folder: Where checkpoints are kept. A training that finds one there resumes exactly where it was.
             checkpoint_every: Steps between checkpoints; None for one after every epoch.
             log_every: Steps between rows of `history`; None for one after every epoch.
-            seed: Of the order of rows and of the noise.
-            verbose: Whether to draw a progress bar; "auto" draws it on a terminal.
+            seed: Of the order of rows, of the noise, and of what methods draw.
+            verbose: Whether to show progress: a bar on a terminal, elsewhere lines; "auto" none of short trainings.
         """
         loop = train(
             self.core,
@@ -193,7 +194,9 @@ class MultimodalVAE(nn.Module):
             epochs=epochs,
             batch_size=batch_size,
             clip_norm=clip_norm,
+            clip_expert_norm=clip_expert_norm,
             kl_warm_up=kl_warm_up,
+            learning_rate_warm_up=learning_rate_warm_up,
             folder=None if folder is None else Path(folder),
             checkpoint_every=checkpoint_every,
             log_every=log_every,
@@ -205,8 +208,6 @@ class MultimodalVAE(nn.Module):
         if isinstance(loop.data, Modalities):
             self.codes = sample_codes(self.network, loop.data, seed)
         return self.eval()
-
-    # what a trained model is for
 
     def predict(
         self,
@@ -225,17 +226,17 @@ class MultimodalVAE(nn.Module):
             n: How many versions of every row: values are then ``[n, N, ...]``. None for one, ``[N, ...]``.
             form: "guess": the likelihood's best guess in the form of the data, categories as codes, tables as frames.
                 "mean": numbers, probabilities of categories. "sample": draws from the likelihood too.
-            seed: Of the latent samples and of the draws.
+            seed: Of the latent samples and draws. The i-th row has its own, whatever rows are beside it.
 
         Returns:
-            A dictionary by modality.
+            A dictionary by modality, of one modality too.
         """
         targets = _answers.chosen_names(self.network, target)
         check_integer("n", n, optional=True)
-        rows, generator = self._read(given, partial=True), self._generator(seed)
+        rows = self._read(given, partial=True)
         with evaluating(self.network):
-            z = posterior_samples(_answers.posterior(self.network, rows), n or 1, generator)
-            return _answers.generate(self.network, z if n else z[0], targets, form, generator)
+            z = samples_by_row(_answers.posterior(self.network, rows), n or 1, seed)
+            return _answers.generate(self.network, z if n else z[0], targets, form, seed)
 
     def sample(
         self,
@@ -251,24 +252,23 @@ class MultimodalVAE(nn.Module):
         Args:
             n: Number of rows.
             target: What to generate; everything if None.
-            latent: Where latent samples come from: the "prior", or a "mixture" of Gaussians that is fitted to the
-                latent samples of training rows.
+            latent: Where they come from: the "prior", or a "mixture" of Gaussians fitted to codes of training rows.
             form: As in `predict`.
             seed: Of everything random.
         """
         check_integer("n", n)
         check_choice("latent", latent, ("prior", "mixture"))
-        targets, generator = _answers.chosen_names(self.network, target), self._generator(seed)
+        targets = _answers.chosen_names(self.network, target)
         with evaluating(self.network):
-            z = self._latent_samples(n, latent, generator, seed)
-            return _answers.generate(self.network, z, targets, form, generator)
+            z = self._latent_samples(n, latent, seed)
+            return _answers.generate(self.network, z, targets, form, seed)
 
     def encode(self, given: Modalities | Mapping[str, Any], n: int | None = None, *, seed: int = 0) -> Tensor:
         """Latent codes given some modalities: the mean of the posterior ``[N, L]``, or n samples ``[n, N, L]``."""
         check_integer("n", n, optional=True)
         with evaluating(self.network):
             experts = _answers.posterior(self.network, self._read(given, partial=True))
-            return posterior_samples(experts, n, self._generator(seed)) if n else _answers.posterior_mean(experts)
+            return samples_by_row(experts, n, seed) if n else _answers.posterior_mean(experts)
 
     def log_likelihood(
         self,
@@ -289,17 +289,17 @@ class MultimodalVAE(nn.Module):
             seed: Of the samples.
         """
         check_integer("n_samples", n_samples)
-        rows, generator = self._read(data, partial=True), self._generator(seed)
+        rows = self._read(data, partial=True)
         known, targets = _answers.known_and_target(self.network, rows, given, target)
         rows = _answers.complete(self.network, rows, self.shapes)
         with evaluating(self.network):
-            return _answers.log_likelihoods(self.network, rows, known, targets, n_samples, generator)
+            return _answers.log_likelihoods(self.network, rows, known, targets, n_samples, self._generator(seed))
 
-    def conflicts(self, data: Modalities | Mapping[str, Any]) -> Monitor:
-        """Where gradients conflict, and what is neglected, in one step of plain training on (512 of) these rows.
+    def conflicts(self, data: Modalities | Mapping[str, Any]) -> Conflicts:
+        """Where gradients conflict, and who is neglected, in one step of plain training on (512 of) these rows.
 
         Returns:
-            A `Monitor`: ``print(*monitor.sentences())``, ``monitor.table()``, ``monitor.plot()``.
+            A `Monitor` with ``sentences()``, ``table()`` and ``plot()`` that also has how its ``experts`` fare.
         """
         return read_conflicts(self.core, self._read(data), self._generator(0))
 
@@ -338,9 +338,9 @@ class MultimodalVAE(nn.Module):
     def _read(self, data: Any, *, partial: bool = False, observed: Mapping[str, Any] | None = None) -> Modalities:
         return read_modalities(data, self.likelihoods, self.shapes, observed, partial=partial)
 
-    def _latent_samples(self, n: int, latent: str, generator: torch.Generator, seed: int) -> Tensor:
+    def _latent_samples(self, n: int, latent: str, seed: int) -> Tensor:
         if latent == "prior":
-            return prior_samples(n, self.codes, generator)
+            return prior_samples(n, self.codes, self._generator(seed))
         self._mixture = self._mixture or fit_codes(self.codes)
         return sample_mixture(self._mixture, n, seed, self.codes)
 

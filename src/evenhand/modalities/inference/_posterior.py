@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...common import log_normal
+from ..likelihoods import log_prob
 from ..models import Experts, MixtureVAE, log_densities
 from ..objectives import mixture_bound, mixture_log_q
 
@@ -89,9 +90,9 @@ def _log_p(
     total = z.new_zeros(z.shape[:-1])
     for d, name in enumerate(network.names):
         if name in names:
-            parts = z.flatten(0, 1).split(max(1, ROWS_AT_ONCE // z.shape[2]))
+            parts = z.flatten(0, 1).split(max(1, ROWS_AT_ONCE // max(1, z.shape[2])))
             likelihood = network.likelihood(name)
-            log_p = torch.cat([likelihood.log_prob(network.decode(part, name), prepared[name]) for part in parts])
+            log_p = torch.cat([log_prob(likelihood, network.decode(part, name), prepared[name]) for part in parts])
             log_p = log_p.unflatten(0, z.shape[:2])
             total = total + (log_p if observed is None else torch.where(observed[:, d], log_p, 0.0))
     return total

@@ -3,7 +3,7 @@
 from ._bernoulli import Bernoulli
 from ._categorical import Categorical
 from ._laplace import Laplace
-from ._likelihood import Likelihood, full_precision
+from ._likelihood import Likelihood, full_precision, log_prob
 from ._log_normal import LogNormal
 from ._normal import Normal
 from ._poisson import Poisson
@@ -19,4 +19,5 @@ __all__ = [
     "Poisson",
     "Table",
     "full_precision",
+    "log_prob",
 ]

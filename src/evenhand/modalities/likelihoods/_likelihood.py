@@ -135,6 +135,25 @@ class Likelihood(nn.Module, ABC):
         return full_precision(parameters), full_precision(x)
 
 
+def log_prob(likelihood: Likelihood, parameters: Tensor, x: Tensor) -> Tensor:
+    """What `Likelihood.log_prob` gives, once it has been looked at: people write their own, and sums are forgotten.
+
+    Args:
+        likelihood: Any.
+        parameters: What the decoder says of S samples and B rows, ``[S, B, *parameter_shape]``.
+        x: Prepared values, ``[B, *shape]``.
+    """
+    log_p, expected = likelihood.log_prob(parameters, x), parameters.shape[:2]
+    if not isinstance(log_p, Tensor) or log_p.shape != expected:
+        found = list(log_p.shape) if isinstance(log_p, Tensor) else type(log_p).__name__
+        raise ValueError(
+            f"log_prob of {likelihood} should give one number for every sample and row, {list(expected)}, "
+            f"of parameters {list(parameters.shape)} and values {list(x.shape)}. Found {found}. "
+            "Sum over the elements of an item, and over nothing else."
+        )
+    return log_p
+
+
 def full_precision(x: Tensor) -> Tensor:
     """Numbers of half precision in single; others as they are."""
     return x.float() if x.dtype in HALF else x

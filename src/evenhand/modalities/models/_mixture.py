@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from ...common import log_normal
-from ..likelihoods import Likelihood, full_precision
+from ..likelihoods import Likelihood, full_precision, log_prob
 from ._experts import Experts, members_observed, product_of_experts
 
 SMALLEST_SCALE = 1e-6
@@ -157,6 +157,7 @@ class MixtureVAE(nn.Module):
         decoders: Sequence[Decoders] | None = None,
         fixed_density: bool = True,
         micro_batch: int | None = None,
+        watch: Callable[[Experts], Experts] | None = None,
     ) -> MixtureTerms:
         """All log-probabilities that the objectives need.
 
@@ -168,11 +169,13 @@ class MixtureVAE(nn.Module):
             split_densities: Hands the samples to the densities of the experts; here gradients of the experts meet.
             decoders: Every decoder as it is called for each expert; here gradients of a decoder's parameters meet.
             fixed_density: Whether the parameters of the densities get no gradients ("sticking the landing").
-            micro_batch: Decode about this many rows at a time and once more in the backward pass, which needs less
-                memory; None for all at once.
+            micro_batch: Decode about this many rows at a time, which needs less memory; with gradients, once more in
+                the backward pass. None for all at once.
+            watch: Sees the experts before anything is done with them; gradients of one expert pass there.
         """
         prepared = self.prepare(values)
         experts = self.experts(prepared, observed)
+        experts = experts if watch is None else watch(experts)
         z = experts.samples(noise)  # [A, K, B, L]
         views = self.views_of_samples(z, experts, observed, split)
         log_likelihood = self.likelihoods_at(prepared, views, observed, decoders=decoders, micro_batch=micro_batch)
@@ -247,11 +250,13 @@ def _decode_and_compare(
 
     def compare(part: Tensor) -> Tensor:
         parameters = decoder(part.flatten(0, 1)).unflatten(0, part.shape[:2])
-        return likelihood.log_prob(parameters, x)
+        return log_prob(likelihood, parameters, x)
 
     if micro_batch is None:
         return compare(z)
     chunks = z.split(max(1, micro_batch // max(1, z.shape[1])))
+    if not torch.is_grad_enabled():
+        return torch.cat([compare(chunk) for chunk in chunks])
     return torch.cat([checkpoint(compare, chunk, use_reentrant=False) for chunk in chunks])
 
 

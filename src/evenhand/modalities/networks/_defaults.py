@@ -10,13 +10,18 @@ from typing import TypedDict
 import torch
 from torch import Tensor, nn
 
-from ...common import check_integer, is_integer
+from ...common import check_integer, check_number, is_integer
+from ._floor import ScaleFloor
 
 SMALLEST_IMAGE = 8
 """The least side of an image; sequences shorter than this are read as vectors."""
+SMALLEST_SCALE = 1e-3
+"""Of posteriors: 7 nats for every latent variable, which is more than data have to tell."""
 
 
-def default_encoder(input_shape: Sequence[int], n_latent: int) -> nn.Module:
+def default_encoder(
+    input_shape: Sequence[int], n_latent: int, *, smallest_scale: float = SMALLEST_SCALE
+) -> nn.Module:
     """An encoder for inputs of a shape: it gives a mean and a raw scale, ``[B, 2 * n_latent]``.
 
     Images and sequences pass strided convolutions down to at most 4 positions a side and one hidden layer of 128
@@ -26,6 +31,7 @@ def default_encoder(input_shape: Sequence[int], n_latent: int) -> nn.Module:
         input_shape: The shape of one item: ``()`` for a number, ``(D,)`` for a vector, ``(T, C)`` for T symbols out
             of C (one-hot), ``(C, H, W)`` for an image with sides of at least 8.
         n_latent: Number of latent variables.
+        smallest_scale: A floor under the scales of posteriors, which then cannot reach zero; 0 for none.
 
     Example:
         >>> default_encoder((1, 28, 28), n_latent=20)(torch.rand(5, 1, 28, 28)).shape
@@ -33,14 +39,16 @@ def default_encoder(input_shape: Sequence[int], n_latent: int) -> nn.Module:
     """
     shape = checked_shape("input_shape", input_shape)
     check_integer("n_latent", n_latent)
+    check_number("smallest_scale", smallest_scale)
+    end: list[nn.Module] = [ScaleFloor(smallest_scale)] if smallest_scale else []
     if is_image(shape):
         n_channels, height, width = shape
-        return _ConvolutionalEncoder(n_channels, (height, width), 2 * n_latent, width=64)
+        return _ConvolutionalEncoder(n_channels, (height, width), 2 * n_latent, 64, end)
     if len(shape) == 2 and shape[0] >= SMALLEST_IMAGE:
-        return _SequenceEncoder(*shape, 2 * n_latent)
+        return _SequenceEncoder(*shape, 2 * n_latent, end)
     if len(shape) <= 2:
         n = math.prod(shape)
-        return nn.Sequential(_Reshape((n,)), *_mlp(n, 256, 256, 2 * n_latent))
+        return nn.Sequential(_Reshape((n,)), *_mlp(n, 256, 256, 2 * n_latent), *end)
     raise ValueError(
         "input_shape should be (), (D,), (T, C) for symbols or (C, H, W) for an image with sides of at least "
         f"{SMALLEST_IMAGE}. Found {shape}."
@@ -100,7 +108,9 @@ def with_channels_last(module: nn.Module) -> nn.Module:
 class _ConvolutionalEncoder(nn.Module):
     """Images to vectors: convolutions that halve long sides, then a hidden layer."""
 
-    def __init__(self, n_channels: int, sides: tuple[int, int], n_out: int, width: int) -> None:
+    def __init__(
+        self, n_channels: int, sides: tuple[int, int], n_out: int, width: int, end: Sequence[nn.Module]
+    ) -> None:
         super().__init__()
         sizes = _sizes(sides)
         channels = [n_channels, *_widths(len(sizes) - 1, width)]
@@ -108,7 +118,7 @@ class _ConvolutionalEncoder(nn.Module):
         for size, (n_in, n_next) in zip(sizes[:-1], pairwise(channels), strict=True):
             layers += [nn.Conv2d(n_in, n_next, **_geometry(size)), nn.ReLU()]
         self.convolutions = with_channels_last(nn.Sequential(*layers))
-        self.head = nn.Sequential(*_mlp(width * math.prod(sizes[-1]), 128, n_out))
+        self.head = nn.Sequential(*_mlp(width * math.prod(sizes[-1]), 128, n_out), *end)
 
     def forward(self, x: Tensor) -> Tensor:
         h = self.convolutions(x.contiguous(memory_format=torch.channels_last))
@@ -150,10 +160,10 @@ class _ImageDecoder(nn.Module):
 class _SequenceEncoder(nn.Module):
     """Every symbol is embedded, and the sequence read as an image of height 1."""
 
-    def __init__(self, length: int, n_symbols: int, n_out: int) -> None:
+    def __init__(self, length: int, n_symbols: int, n_out: int, end: Sequence[nn.Module]) -> None:
         super().__init__()
         self.embedding = nn.Linear(n_symbols, 64)
-        self.network = _ConvolutionalEncoder(64, (1, length), n_out, width=128)
+        self.network = _ConvolutionalEncoder(64, (1, length), n_out, 128, end)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.network(torch.relu(self.embedding(x)).unsqueeze(1).movedim(-1, 1))

@@ -58,7 +58,7 @@ class Health:
         return (
             f"The posterior of the expert {name!r} has run away: before step {step} it was {rate:,.0f} nats from "
             "the prior, and no gradient will bring it back. Start again with tightness=Balanced(), an encoder whose "
-            "scales cannot reach zero, clip_norm, or a lower learning_rate."
+            "scales cannot reach zero, clip_expert_norm, learning_rate_warm_up, or a lower learning_rate."
         )
 
     def _first_time(self, name: str, what: str) -> bool:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ...common import log_normal
 from ...impartial import Method, scale_gradient
 from ..models import Experts, MixtureTerms, MixtureVAE, log_densities
+from ..networks import architecture_text
 from ..objectives import (
     Weighing,
     comparable,
@@ -26,8 +27,31 @@ from ..objectives import (
 )
 from ._blocks import make_blocks
 from ._options import Goal, Options
-from ._selection import Selection, select
+from ._selection import Selection, rows_at_once, select
 from ._step import Step
+from ._watch import Watch
+
+
+class Given(NamedTuple):
+    """What a step is told about a batch.
+
+    Attributes:
+        values: The modalities as they are stored.
+        observed: Which of them a row has, ``[B, D]``; None for all.
+        noise: Standard normal numbers ``[A, K, B, L]``.
+        luck: As many for the choice of samples, ``[A, K, B, 1]``; none, ``[A, K, B, 0]``, where none are chosen.
+        weight: Of the rate.
+        progress: Number of training steps done.
+        watch: Sees the experts before anything is done with them.
+    """
+
+    values: Mapping[str, Tensor]
+    observed: Tensor | None
+    noise: Tensor
+    luck: Tensor
+    weight: float | Tensor
+    progress: Tensor | float
+    watch: Watch
 
 
 class Scored(NamedTuple):
@@ -107,6 +131,8 @@ class ImpartialMixture(nn.Module):
         noise: Tensor | None = None,
         kl_weight: Tensor | None = None,
         progress: Tensor | float = 0.0,
+        probe: Tensor | None = None,
+        limit: float | None = None,
     ) -> Step:
         """The loss of a batch and what it is made of.
 
@@ -116,6 +142,8 @@ class ImpartialMixture(nn.Module):
             noise: What `noise` gives; drawn if None.
             kl_weight: In place of the model's own.
             progress: Number of training steps done.
+            probe: Zeros ``[A]`` whose gradients will tell how long those of the experts are; see `Watch`.
+            limit: The longest gradient of an expert and a row; None for any.
         """
         options = self.options
         n_rows = len(next(iter(values.values())))
@@ -124,14 +152,15 @@ class ImpartialMixture(nn.Module):
         if options.objective == "contrastive":
             ordered = {name: values[name] for name in self.names}
             values, observed, noise = with_unrelated(ordered, observed, noise, options.n_negatives)
-        scored = self._in_two_passes if options.two_passes and torch.is_grad_enabled() else self._in_one_pass
-        latent_noise, luck = noise.split([self.network.n_latent, noise.shape[-1] - self.network.n_latent], -1)
-        bound, terms, shares = scored(values, observed, latent_noise, weight, progress, luck)
+        latent, luck = noise.tensor_split([self.network.n_latent], -1)
+        score = self._in_two_passes if options.two_passes and torch.is_grad_enabled() else self._in_one_pass
+        watch = Watch(probe, limit, n_rows)
+        bound, terms, shares = score(Given(values, observed, latent, luck, weight, progress, watch))
         value = bound[:n_rows]
         if options.objective == "contrastive":
             unrelated = bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
             value = contrastive(value, unrelated, options.contrast, comparable(observed, n_rows))
-        return self._step(-value.mean(), terms, observed, n_rows, shares)
+        return self._step(-value.mean() + watch.told, terms, observed, n_rows, shares)
 
     def score(self, log_likelihood: Tensor) -> float:
         """How well rows were reconstructed: the mean log-likelihoods ``[D]``, each divided by its dimension."""
@@ -143,75 +172,49 @@ class ImpartialMixture(nn.Module):
         about = {name: str(likelihood) for name, likelihood in zip(self.names, network.likelihoods, strict=True)}
         about |= {"n_latent": str(network.n_latent), "prior_expert": str(network.prior_expert)}
         about |= {"experts": ", ".join(self.expert_names), **self.options.settings()}
-        return about | {"impartial": str(self.blocks)}
+        about |= {"impartial": str(self.blocks)}
+        for what, networks in (("encoder", network.encoders), ("decoder", network.decoders)):
+            parts = zip(self.names, networks, strict=True)
+            about |= {f"The {what} of {name!r}": architecture_text(part) for name, part in parts}
+        return about
 
     # the objective of every row
 
-    def _in_one_pass(
-        self,
-        values: Mapping[str, Tensor],
-        observed: Tensor | None,
-        noise: Tensor,
-        weight: float | Tensor,
-        progress: Tensor | float,
-        luck: Tensor,
-    ) -> Scored:
+    def _in_one_pass(self, given: Given) -> Scored:
         """All samples are decoded once, with gradients that meet in the blocks."""
         options = self.options
         terms: MixtureTerms = self.network(
-            values,
-            noise,
-            observed,
+            given.values,
+            given.noise,
+            given.observed,
             split=self._splitter("LI"),
             split_densities=self._splitter("EEI"),
             decoders=self._decoders(),
             fixed_density=options.gradient != "plain",
             micro_batch=options.micro_batch if torch.is_grad_enabled() else None,
+            watch=given.watch,
         )
         log_likelihood, present = self._locally(terms.log_likelihood), terms.experts.present
         if options.objective == "mmjsd":
-            return Scored(mmjsd(log_likelihood, self._divergences(terms), present, weight), terms)
-        weighing = options.rule.weigh(self._log_weights(terms, log_likelihood, weight), present, progress)
+            return Scored(mmjsd(log_likelihood, self._divergences(terms), present, given.weight), terms)
+        weighing = self._weigh(terms, log_likelihood, given)
         return Scored(weighing.bound, terms, weighing.decoders.sum(1))
 
-    def _log_weights(self, terms: MixtureTerms, log_likelihood: Tensor, weight: float | Tensor) -> Tensor:
-        present, rule = terms.experts.present, self.options.rule
-        return mixture_log_weights(log_likelihood, terms.log_q, terms.log_prior, present, weight, rule)
-
-    def _for_encoders(self, weighing: Weighing, weight: float | Tensor) -> Tensor:
-        """What gradients at the samples are multiplied by, ``[A, K, B]``."""
-        plain = torch.ones_like(weighing.doubly) if weighing.encoders is None else weighing.encoders
-        if self.options.gradient != "dreg":
-            return plain
-        # with weight 1 the squared weights; what a KL weight takes from log q it also takes from its score
-        return (1 - weight) * plain + weight * weighing.doubly
-
-    def _in_two_passes(
-        self,
-        values: Mapping[str, Tensor],
-        observed: Tensor | None,
-        noise: Tensor,
-        weight: float | Tensor,
-        progress: Tensor | float,
-        luck: Tensor,
-    ) -> Scored:
+    def _in_two_passes(self, given: Given) -> Scored:
         """The same, but all samples are decoded without gradients first, to know what they count.
 
         The gradient of every bound is that of a sum over samples with constant weights. So samples without weight
         need no gradients; and where encoders have weights of their own, these are known beforehand.
         """
-        options, network = self.options, self.network
-        prepared = network.prepare(values)
-        experts = network.experts(prepared, observed)
-        z = experts.samples(noise)
+        options, network, observed = self.options, self.network, given.observed
+        prepared = network.prepare(given.values)
+        experts = given.watch(network.experts(prepared, observed))
+        z = experts.samples(given.noise)
         with torch.no_grad():
-            terms = self._without_gradients(prepared, experts, z, observed)
-            log_weights = self._log_weights(terms, self._locally(terms.log_likelihood), weight)
-            weighing = options.rule.weigh(log_weights, experts.present, progress)
-            chosen = Selection(None, weighing.decoders)
-            if options.n_backward is not None:
-                chosen = select(weighing.decoders, options.n_backward, torch.special.ndtr(luck[:, 0, :, 0]))
-            factor = self._for_encoders(weighing, weight).unsqueeze(-1)
+            terms = self._without_gradients(prepared, experts, z.detach(), observed)
+            weighing = self._weigh(terms, self._locally(terms.log_likelihood), given)
+            chosen = self._choose(weighing, given)
+            factor = self._for_encoders(weighing, given.weight).unsqueeze(-1)
 
         def weigh(view: Tensor) -> Tensor:  # every view, so that what meets in a block is weighed already
             return scale_gradient(view, factor) if options.weighs_encoders else view
@@ -228,7 +231,7 @@ class ImpartialMixture(nn.Module):
         views = network.views_of_densities(z, experts, self._splitter("EEI"))
         log_q = log_densities(densities, [weigh(view) for view in views])
         of_densities = MixtureTerms(terms.log_likelihood, log_q, log_normal(weigh(z), 0.0), experts)
-        rest = self._log_weights(of_densities, torch.zeros_like(terms.log_likelihood), weight)
+        rest = self._log_weights(of_densities, torch.zeros_like(terms.log_likelihood), given.weight)
         sums = (weighing.decoders * rest).sum((0, 1))
         sums = sums + (chosen.weights * self._locally(log_likelihood).sum(-1)).sum((0, 1))
         # the value of the bound, with the gradient of the sum
@@ -237,10 +240,33 @@ class ImpartialMixture(nn.Module):
     def _without_gradients(
         self, prepared: Mapping[str, Tensor], experts: Experts, z: Tensor, observed: Tensor | None
     ) -> MixtureTerms:
-        network, z = self.network, z.detach()
-        log_likelihood = network.likelihoods_at(prepared, [z] * len(self.names), observed)
+        """What all samples are weighed by, in parts that need less memory than the pass with gradients."""
+        network, rows = self.network, rows_at_once(z, self.options)
+        log_likelihood = network.likelihoods_at(prepared, [z] * len(self.names), observed, micro_batch=rows)
         log_q = log_densities(experts, [z] * network.n_experts)
         return MixtureTerms(log_likelihood, log_q, log_normal(z, 0.0), experts)
+
+    def _choose(self, weighing: Weighing, given: Given) -> Selection:
+        number = self.options.n_backward
+        if number is None:
+            return Selection(None, weighing.decoders)
+        return select(weighing.decoders, number, torch.special.ndtr(given.luck[:, 0, :, 0]))
+
+    def _weigh(self, terms: MixtureTerms, log_likelihood: Tensor, given: Given) -> Weighing:
+        log_weights = self._log_weights(terms, log_likelihood, given.weight)
+        return self.options.rule.weigh(log_weights, terms.experts.present, given.progress)
+
+    def _log_weights(self, terms: MixtureTerms, log_likelihood: Tensor, weight: float | Tensor) -> Tensor:
+        present, rule = terms.experts.present, self.options.rule
+        return mixture_log_weights(log_likelihood, terms.log_q, terms.log_prior, present, weight, rule)
+
+    def _for_encoders(self, weighing: Weighing, weight: float | Tensor) -> Tensor:
+        """What gradients at the samples are multiplied by, ``[A, K, B]``."""
+        plain = torch.ones_like(weighing.doubly) if weighing.encoders is None else weighing.encoders
+        if self.options.gradient != "dreg":
+            return plain
+        # with weight 1 the squared weights; what a KL weight takes from log q it also takes from its score
+        return (1 - weight) * plain + weight * weighing.doubly
 
     def _splitter(self, goal: Goal) -> Callable[[Tensor, int, Tensor | None], Sequence[Tensor]] | None:
         # the experts of "mmjsd" meet at its dynamic prior instead
@@ -294,6 +320,7 @@ class ImpartialMixture(nn.Module):
                 log_likelihood_from=_mean(log_p, there, (1,)),
                 n_likelihood=there.sum((0, 1)),
                 n_rate=present.sum(1),
+                n_log_q=present.sum(),
                 n_likelihood_from=there.sum(1),
             )
 

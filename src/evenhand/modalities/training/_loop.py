@@ -15,10 +15,15 @@ from torch import Tensor, nn
 from ...common import CapturedStep, pack, progress_bar, read_checkpoint, unpack, write_checkpoint
 from ..rows import Modalities
 from ._batches import Batch, epoch_batches
+from ._check import check_training
 from ._health import EVERY, Health
+from ._luck import drawing_from, luck_of
 from ._means import Means
 from ._random_state import random_states, restore_random_states
-from ._step import Step, columns_of, first_cause, means_and_counts
+from ._settings import optimizer_settings
+from ._step import Axis, Step, columns_of, first_cause, means_and_counts, squared_columns
+from ._warm_up import WarmUp
+from ._words import how_it_goes, what_is_trained
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -39,13 +44,16 @@ class Loop:
         batch_size: Rows in a step, of all processes together.
         validation: Rows on which the best weights are chosen, after every epoch.
         clip_norm: Longest gradient.
+        clip_expert_norm: Longest gradient of a row at the posterior of an expert; see `Watch`.
         kl_warm_up: Number of epochs in which the KL weight rises from 0.
-        seed: Of the order of rows and of the noise.
+        learning_rate_warm_up: Number of epochs, or the part of one, in which the learning rate rises from 0.
+        seed: Of the order of rows, of the noise, and of what methods draw.
         folder: Where checkpoints are; a training that finds one there resumes from it.
         checkpoint_every: Steps between checkpoints; None for one after every epoch.
         log_every: Steps between rows of the history; None for one after every epoch.
         compile: Whether the model is compiled and, on a GPU, steps are replayed as a CUDA graph.
-        verbose: Whether to draw a progress bar; "auto" draws it on a terminal.
+        verbose: Whether to show progress: a bar on a terminal, a line now and then elsewhere; "auto" keeps quiet
+            about short trainings there.
     """
 
     model: Any
@@ -56,7 +64,9 @@ class Loop:
     batch_size: int = 128
     validation: Modalities | None = None
     clip_norm: float | None = None
+    clip_expert_norm: float | None = None
     kl_warm_up: float = 0
+    learning_rate_warm_up: float = 0
     seed: int = 0
     folder: Path | None = None
     checkpoint_every: int | None = None
@@ -69,9 +79,10 @@ class Loop:
         """Train; afterwards the model has the best weights, or the last ones without validation rows."""
         self._set_up()
         steps = self.steps_per_epoch
-        done = self._done
+        what = what_is_trained(self.model.names, len(self.data), self.epochs, steps)
         verbose = self.verbose if self.fabric.is_global_zero else False
-        with progress_bar(verbose, self.epochs * steps, done) as tick:
+        bar = progress_bar(verbose, self.epochs * steps, self._done, what)
+        with drawing_from(self._luck, self.model), bar as tick:
             while self._epoch < self.epochs:
                 for batch in self._batches():
                     self._step(batch)
@@ -97,44 +108,32 @@ class Loop:
         return self._epoch * self.steps_per_epoch + self._position
 
     def _set_up(self) -> None:
-        self._check()
+        check_training(self)
         self._epoch = self._position = 0
         self._best: dict[str, Tensor] | None = None
         self._best_score = float("-inf")
         self._device = self.fabric.device
         self._generator = torch.Generator(self._device).manual_seed(self.seed)
+        self._luck = luck_of(self.seed, self._device)
         if isinstance(self.data, Modalities) and self.data.n_bytes < _room(self._device):
             self.data = self.data.to(self._device)
         module: Any = torch.compile(self.model, dynamic=False) if self.compile else self.model
         optimizer = self.optimizer(self.model.parameters())
+        self._settings = self._settings_with(optimizer)
         self._module, self._optimizer = self.fabric.setup(module, optimizer)
         self.model.train()
         alone = self._device.type == "cuda" and self.fabric.world_size == 1
-        self._captured = CapturedStep(self._update) if self.compile and alone else None
+        self._captured = CapturedStep(self._update, generators=[self._luck]) if self.compile and alone else None
+        self._warm_up = self._warm_up_of(optimizer) if self.learning_rate_warm_up else None
         self._seen, self._lately = (Means(self._device, len(self._columns())) for _ in range(2))
+        self._shown: dict[str, float] = {}
         self._health = Health(self.model.expert_names)
-        if self.folder is not None and (state := read_checkpoint(self.folder, self._settings())) is not None:
+        if self.folder is not None and (state := read_checkpoint(self.folder, self._settings)) is not None:
             self._restore(state)
 
-    def _check(self) -> None:
-        if self.steps_per_epoch == 0:
-            raise ValueError(f"data should have rows for every process. Found {len(self.data)}.")
-        if self.batch_size < self.fabric.world_size:
-            raise ValueError(
-                f"batch_size should be at least 1 for each of {self.fabric.world_size} processes. "
-                f"Found {self.batch_size}."
-            )
-        if self.fabric.strategy.precision.precision in ("bf16-true", "16-true"):
-            raise ValueError(
-                "precision should be 'bf16-mixed' or '16-mixed' for half precision: densities need more."
-            )
-        if self.checkpoint_every and self.folder is None:
-            raise ValueError("folder should be given with checkpoint_every: it is where checkpoints go.")
-        if not 0 <= self.kl_warm_up <= self.epochs:
-            raise ValueError(
-                f"kl_warm_up should be from 0 to the {self.epochs} epochs of the training, else the full KL weight "
-                f"is never reached. Found {self.kl_warm_up}."
-            )
+    def _warm_up_of(self, optimizer: torch.optim.Optimizer) -> WarmUp:
+        steps = self.learning_rate_warm_up * self.steps_per_epoch
+        return WarmUp(optimizer, steps, None if self._captured is None else self._device)
 
     # one step
 
@@ -148,6 +147,8 @@ class Loop:
         progress = torch.full((1,), float(self._done), device=self._device)
         others = {"noise": noise, "kl_weight": weight, "share": share, "progress": progress}
         inputs = pack(batch.values, observed=batch.observed, **others)
+        if self._warm_up is not None:
+            self._warm_up.set(self._done)
         self._update(inputs) if self._captured is None else self._captured(inputs)
         self._seen.n += 1
         if self._device.type != "cpu" and self._position % LOOK_EVERY == 0:
@@ -158,9 +159,10 @@ class Loop:
         values, others = unpack(inputs)
         self._optimizer.zero_grad(set_to_none=True)
         told = (others[name] for name in ("noise", "kl_weight", "progress"))
-        step = Step(*self._module(values, others.get("observed"), *told))
+        probe = others["noise"].new_zeros(len(self.model.expert_names), requires_grad=True)
+        step = Step(*self._module(values, others.get("observed"), *told, probe, self.clip_expert_norm))
         self.fabric.backward((step.loss * others["share"]).sum())
-        numbers = means_and_counts(step, self._gradient_norm(step.loss), others["noise"].shape[2])
+        numbers = means_and_counts(step, *self._lengths(step.loss, probe), others["noise"].shape[2])
         self._seen.add(*numbers)
         self._lately.add(*numbers)
         if self._device.type == "cpu":
@@ -171,11 +173,13 @@ class Loop:
             )
         self._optimizer.step()
 
-    def _gradient_norm(self, like: Tensor) -> Tensor:
-        """The length of the whole gradient; 0 where a scaler deals with infinite ones by itself."""
+    def _lengths(self, like: Tensor, probe: Tensor) -> tuple[Tensor, Tensor]:
+        """The length of the whole gradient, and what a `Watch` told; 0 where a scaler deals with infinite ones."""
+        squares = torch.zeros_like(probe) if probe.grad is None else probe.grad
         if getattr(self.fabric.strategy.precision, "scaler", None) is not None:
-            return torch.zeros_like(like)
-        return torch.nn.utils.get_total_norm([p.grad for p in self.model.parameters() if p.grad is not None])
+            return torch.zeros_like(like), squares.where(squares.isfinite(), 0.0)
+        parameters = self.model.parameters()
+        return torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None]), squares
 
     def _look(self) -> None:
         if (broken := self._seen.broken()) is not None:
@@ -215,8 +219,8 @@ class Loop:
 
     def _look_after_experts(self) -> None:
         """Warn of experts that die: most do in the first hundreds of steps, and nothing else shows it."""
-        readings = self._means(self._lately)
-        for sentence in self._health.look(self._done, readings) if self.fabric.is_global_zero else ():
+        self._shown = self._means(self._lately)
+        for sentence in self._health.look(self._done, self._shown) if self.fabric.is_global_zero else ():
             warnings.warn(sentence, stacklevel=2)
 
     def _after_epoch(self) -> None:
@@ -249,14 +253,18 @@ class Loop:
             self._best = {name: x.detach().clone() for name, x in self.model.state_dict().items()}
         return score
 
+    def _names(self) -> dict[Axis, list[str]]:
+        return {"modality": self.model.names, "expert": self.model.expert_names}
+
     def _columns(self) -> list[str]:
-        return columns_of({"modality": self.model.names, "expert": self.model.expert_names})
+        return columns_of(self._names())
 
     def _log(self, score: float | None = None) -> None:
         done = self._done
         row: dict[str, float] = {"epoch": done / self.steps_per_epoch, "step": done}
         if self._seen.n:
-            row |= self._means(self._seen)
+            self._shown = self._means(self._seen)
+            row |= self._shown
         row["kl_weight"] = self._kl_weight()
         if score is not None:
             row["validation"] = score
@@ -267,20 +275,17 @@ class Loop:
         """The means of all processes since the last time; what no row had has no number."""
         sums: Any = self.fabric.all_reduce(seen.take(), reduce_op="sum")
         columns = zip(self._columns(), *sums.tolist(), strict=True)
-        return {name: total / number for name, total, number in columns if number}
+        means = {name: total / number for name, total, number in columns if number}
+        return means | {name: math.sqrt(means[name]) for name in squared_columns(self._names()) & means.keys()}
 
     def _words(self) -> str:
-        last = self.history[-1] if self.history else {}
-        words = f"epoch {self._epoch + 1}/{self.epochs}"
-        if "bound" not in last:
-            return words
-        experts = len(self.model.expert_names)
-        counting = f", {last['effective_experts']:.1f} of {experts} experts count" if experts > 1 else ""
-        return f"{words}, bound {last['bound']:.2f}{counting}"
+        words = [f"epoch {self._epoch + 1}/{self.epochs}", how_it_goes(self._shown, self.model.expert_names)]
+        return ", ".join(filter(None, words))
 
     # checkpoints
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings_with(self, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+        """What must be the same for a training to be resumed."""
         return {
             "batch_size": self.batch_size,
             "seed": self.seed,
@@ -288,10 +293,12 @@ class Loop:
             "epochs": self.epochs,
             "kl_warm_up": self.kl_warm_up,
             "clip_norm": self.clip_norm,
+            "clip_expert_norm": self.clip_expert_norm,
+            "learning_rate_warm_up": self.learning_rate_warm_up,
             "processes": self.fabric.world_size,
             "device": self._device.type,
             "precision": self.fabric.strategy.precision.precision,
-            "optimizer": f"{type(self._optimizer.optimizer).__name__}, lr {self._optimizer.defaults.get('lr')}",
+            **optimizer_settings(optimizer),
             **self.model.settings(),
         }
 
@@ -302,10 +309,11 @@ class Loop:
         random = random_states(self.fabric)
         if self.fabric.is_global_zero:
             state = {
-                "settings": self._settings(),
+                "settings": self._settings,
                 "model": self.model.state_dict(),
                 "optimizer": self._optimizer.state_dict(),
                 "noise": self._generator.get_state(),
+                "luck": self._luck.get_state(),
                 "random": random,
                 "epoch": self._epoch,
                 "position": self._position,
@@ -321,6 +329,7 @@ class Loop:
         self.model.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
         self._generator.set_state(state["noise"])
+        self._luck.set_state(state["luck"])
         restore_random_states(self.fabric, state["random"])
         self._epoch, self._position = state["epoch"], state["position"]
         self._seen.restore(state["seen"])

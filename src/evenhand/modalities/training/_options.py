@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ...common import ArgumentError, check_choice, check_integer, check_number
+from ...common import ArgumentError, check_choice, check_flag, check_integer, check_number
 from ..objectives import BOUNDS, OBJECTIVES, Objective, Tightness, rule_of
 
 Gradient = Literal["stl", "dreg", "plain"]
@@ -65,6 +65,8 @@ class Options:
         check_integer("n_negatives", self.n_negatives)
         check_integer("micro_batch", self.micro_batch, optional=True)
         check_number("kl_weight", self.kl_weight)
+        check_number("contrast", self.contrast)
+        check_flag("preserve_norm", self.preserve_norm)
         if self.tightness is not None and self.objective != "siwae":
             raise ArgumentError("tightness", f"be None with objective={self.objective!r}", repr(self.tightness))
         if self.n_backward is not None and self.objective not in BOUNDS:

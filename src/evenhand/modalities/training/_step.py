@@ -27,6 +27,7 @@ class Step(NamedTuple):
         log_likelihood_from: Mean of log p(x_d | z_A) over rows, ``[A, D]``: how well an expert tells a modality.
         n_likelihood: How many pairs of an expert and a row are in the mean of a modality, ``[D]``.
         n_rate: How many rows are in the mean of an expert, ``[A]``.
+        n_log_q: How many pairs of an expert and a row are in the mean of log q.
         n_likelihood_from: How many rows are in the mean of an expert and a modality, ``[A, D]``.
     """
 
@@ -40,6 +41,7 @@ class Step(NamedTuple):
     log_likelihood_from: Tensor
     n_likelihood: Tensor
     n_rate: Tensor
+    n_log_q: Tensor
     n_likelihood_from: Tensor
 
 
@@ -52,30 +54,33 @@ class Reading:
         axes: What the axes of that tensor are.
         count: The field of `Step` that says how many things are in the mean; the rows of the batch if empty.
         what: Its name in an error where it is not finite; ``{}`` stands for the expert or modality.
+        squared: Whether the mean is of squares, and the column shows its root.
     """
 
     name: str
     axes: tuple[Axis, ...] = ()
     count: str = ""
     what: str = "the objective"
+    squared: bool = False
 
     def columns(self, names: Mapping[Axis, Sequence[str]]) -> list[str]:
         """The columns: ``rate/image``, ..."""
         return ["/".join([self.name, *parts]) for parts in product(*[names[axis] for axis in self.axes])]
 
 
-# The one place that names the columns of a history, in their order. "gradient" is the length of the whole gradient,
-# which the loop adds to what the model says.
+# The one place that names the columns of a history, in their order. The loop adds two to what the model says:
+# "gradient", the length of the whole gradient, and "gradient_norm", how long those of rows are at every expert.
 READINGS = (
     Reading("bound"),
     Reading("log_likelihood", ("modality",), "n_likelihood", "the log-likelihood of {!r}"),
     Reading("rate", ("expert",), "n_rate", "the posterior of {!r}"),
-    Reading("log_q", what="the density of the experts"),
+    Reading("log_q", count="n_log_q", what="the density of the experts"),
     Reading("loss"),
     Reading("share", ("expert",), "n_rate", "the weights of {!r}"),
     Reading("effective_experts", what="the weights of the experts"),
     Reading("log_likelihood_from", ("expert", "modality"), "n_likelihood_from", "a log-likelihood from {!r}"),
     Reading("gradient", what="the gradient of a finite objective"),
+    Reading("gradient_norm", ("expert",), "n_rate", "the gradient at the posterior of {!r}", squared=True),
 )
 
 # Causes come before their consequences: a posterior spoils everything, a decoder its own likelihood.
@@ -87,13 +92,26 @@ def columns_of(names: Mapping[Axis, Sequence[str]]) -> list[str]:
     return [column for reading in READINGS for column in reading.columns(names)]
 
 
-def means_and_counts(step: Step, gradient: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
-    """The numbers of all columns, and how many things are in each mean."""
-    tensors = {**step._asdict(), "gradient": gradient}
+def means_and_counts(step: Step, gradient: Tensor, squares: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
+    """The numbers of all columns, and how many things are in each mean.
+
+    Args:
+        step: What the model says.
+        gradient: The length of the whole gradient.
+        squares: The squared lengths of the gradients at the experts, summed over rows, ``[A]``.
+        n_rows: Rows of the batch.
+    """
+    norms = squares / step.n_rate.clamp(min=1)
+    tensors = {**step._asdict(), "gradient": gradient, "gradient_norm": norms}
     rows = torch.full_like(step.bound, n_rows).reshape(1)
     means = torch.cat([tensors[reading.name].detach().reshape(-1) for reading in READINGS])
     counts = [tensors[reading.count].reshape(-1) if reading.count else rows for reading in READINGS]
     return means, torch.cat(counts)
+
+
+def squared_columns(names: Mapping[Axis, Sequence[str]]) -> set[str]:
+    """The columns that are roots of means of squares."""
+    return {column for reading in READINGS if reading.squared for column in reading.columns(names)}
 
 
 def first_cause(columns: Sequence[str]) -> tuple[str, str]:

@@ -9,7 +9,10 @@ from torch import Tensor
 
 
 class Trainable(Protocol):
-    """A module that the loop can train; called with a batch, noise, KL weight and progress, it gives a `Step`."""
+    """A module that the loop can train.
+
+    Called with a batch, noise, KL weight, progress, and the probe and the limit of a `Watch`, it gives a `Step`.
+    """
 
     names: list[str]
     expert_names: list[str]

@@ -1,0 +1,83 @@
+"""Our default beside the paper's rows: counted by hand."""
+
+import copy
+
+import pytest
+
+from evenhand.lab.results import beside_the_paper
+from evenhand.lab.results._beside_paper import all_live
+from evenhand.lab.results._published import TABLE4
+
+from .._reports import multimodal_report
+
+LETTERS = {"M": "mnist", "S": "svhn", "T": "text"}
+VANILLA, GOAL = (row for row in TABLE4 if row["model"] == "MMVAE")
+COLUMNS = [name for name in GOAL if name not in ("model", "method")]
+
+
+def report(seed=0, goals=(), *, shift=0.0, dead=False, **config):
+    """A report whose coherence is that of the paper's impartial row, shifted by some points."""
+    made = multimodal_report(goals, seed)
+    for record in made["scores"]["coherence"]:
+        given = "".join(letter for letter, name in LETTERS.items() if name in record["given"])
+        title = f"{record['target'][0].upper()}|{given}"
+        if title in GOAL:
+            record["value"] = (GOAL[title].value + shift) / 100
+    made["bounds"] = {"test": -100.0 - seed, "validation": -90.0}
+    shares = [[0.3, 0.3, 0.4], [0.5, 0.49, 0.01] if dead else [0.5, 0.46, 0.04]]
+    made["experts"] = {"names": [*LETTERS.values()], "steps": [1, 2], "share": shares, "rate": [[9, 9, 9]] * 2}
+    made["config"]["training"]["epochs"] = config.pop("epochs", 5)
+    made["config"]["impartial"] |= config
+    return made
+
+
+def rows_of(table):
+    return {row[0]: dict(zip(table.header[0][1:], row[1:], strict=True)) for row in table.rows}
+
+
+def test_columns_that_reach_the_paper_are_counted():
+    reports = [report(0, shift=-1.0), report(1, shift=3.0, dead=True), report(0, ["LI"], shift=-0.5)]
+    found = rows_of(beside_the_paper(reports))
+    assert list(found) == ["vanilla", "CG (α=0.4), LI", "ceiling", "paper, vanilla", "paper, impartial"]  # noqa: RUF001
+    ours = found["vanilla"]
+    assert [ours[name].value for name in COLUMNS] == pytest.approx([GOAL[name].value + 1 for name in COLUMNS])
+    assert (ours["reached"], ours["all live"], ours["bound"], ours["seeds"]) == ("12", "1 of 2", "-100.5", "2")
+    assert found["CG (α=0.4), LI"]["reached"] == "0"  # noqa: RUF001
+    assert [found["ceiling"][name].value for name in ("M|S", "S|M", "T|T")] == [99.0, 92.0, 100.0]
+    assert found["paper, impartial"]["S|S"].value == 58.2
+    assert found["paper, vanilla"]["T|T"].value == VANILLA["T|T"].value
+
+
+def test_what_equals_the_paper_reaches_it():
+    assert rows_of(beside_the_paper([report()]))["vanilla"]["reached"] == "12"
+
+
+def test_norms_that_are_not_restored_are_an_arm_of_their_own():
+    found = rows_of(beside_the_paper([report(goals=["LI"]), report(goals=["LI"], preserve_norm=False)]))
+    assert list(found)[:2] == ["CG (α=0.4), LI", "CG (α=0.4), LI, not restored"]  # noqa: RUF001
+
+
+def test_without_reports_the_paper_s_rows_stand_alone():
+    others = report() | {"data": {"name": "fashion_mnist"}}
+    assert list(rows_of(beside_the_paper([others]))) == ["paper, vanilla", "paper, impartial"]
+
+
+def test_runs_of_another_kind_are_not_mixed():
+    with pytest.raises(ValueError, match=r"should differ in their seeds only. .* differs in training.epochs"):
+        beside_the_paper([report(0), report(1, epochs=6)])
+    other = copy.deepcopy(report(1))
+    other["scores"]["classifiers"]["svhn"] = 0.83
+    with pytest.raises(ValueError, match="should be judged by the same classifiers. Found 2 sets"):
+        beside_the_paper([report(0), other])
+
+
+@pytest.mark.parametrize(
+    ("share", "rate", "lives"),
+    [
+        ([0.9, 0.05, 0.05], [20, 30, 40], True),
+        ([0.9, 0.085, 0.015], [20, 30, 40], False),
+        ([0.4, 0.3, 0.3], [20, 2000, 4], False),
+    ],
+)
+def test_experts_die_of_hunger_or_run_away(share, rate, lives):
+    assert all_live({"experts": {"share": [[0.0, 0.0, 1.0], share], "rate": [[1e9] * 3, rate]}}) is lives
