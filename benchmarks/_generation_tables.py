@@ -20,7 +20,7 @@ def printed(results: Results, sides: Sequence[str], tables: Sequence[str]) -> st
     """One table for each data set."""
     parts = [of_table(results, sides, table) for table in tables if table in results]
     judges = sorted({found["judge"] for table in results.values() for found in table.values() if "judge" in found})
-    return "\n\n".join([*parts, f"Judge of detection: {', '.join(judges)}.", failures(results, tables)])
+    return "\n\n".join([*parts, f"Judge of detection: {', '.join(judges)}.", failures(results, sides, tables)])
 
 
 def of_table(results: Results, sides: Sequence[str], table: str) -> str:

@@ -25,7 +25,7 @@ def read_report(path: Path) -> tuple[Results, list[str], list[str]]:
 def printed(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
     """Everything that a run says."""
     parts = [errors(results, sides, tables), draws(results, sides, tables), costs(results, sides, tables)]
-    return "\n\n".join([*parts, failures(results, tables), goals(results, tables)])
+    return "\n\n".join([*parts, failures(results, sides, tables), goals(results, tables)])
 
 
 def errors(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
@@ -58,14 +58,18 @@ def costs(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
     return markdown(title, ["", *sides], rows)
 
 
-def failures(results: Results, tables: Sequence[str]) -> str:
-    """What did not work, in its own words."""
+def failures(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
+    """What did not work, in its own words, and what was not run."""
     lines = [
         f"- {table}, {side}: {found['error message']}"
         for table in tables
         for side, found in results.get(table, {}).items()
         if "error message" in found
     ]
+    for side in sides:
+        absent = [table for table in tables if side not in results.get(table, {})]
+        if absent:
+            lines.append(f"- {side}: not run on {'any' if len(absent) == len(tables) else ', '.join(absent)}")
     return "\n".join(["Not done:", "", *lines]) if lines else "All of them were done."
 
 

@@ -129,6 +129,7 @@ def test_the_best_peer_is_none_of_ours_and_failures_are_told():
     text = printed(results, sides, ["one", "two"])
     assert "| one | 0.3000 | failed | **0.2000** | trees 0.3000 |" in text
     assert "- one, miceforest: ImportError: no" in text
+    assert "- miceforest: not run on two" in text
     assert "tabularvae: at or below the best peer on 1 of 2 tables" in text
 
 
