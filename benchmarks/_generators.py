@@ -72,25 +72,6 @@ def ctgan(rows: Rows) -> Generated:
     return made
 
 
-def arf(rows: Rows) -> Generated:
-    """Adversarial random forests of arfpy with its defaults: 30 trees."""
-    from arfpy import arf as forests
-
-    if not hasattr(np, "in1d"):
-        np.in1d = np.isin  # arfpy 0.1.1 knows only the name that NumPy 2.4 no longer has
-    made = Generated()
-    with made.timed("fit and sample"):
-        np.random.seed(rows.seed)  # it draws from the global generator
-        frame = pd.DataFrame(rows.train, columns=[f"c{d}" for d in range(rows.train.shape[1])])
-        for d in _nominal(rows):
-            frame[f"c{d}"] = frame[f"c{d}"].astype(int).astype(str)  # text is what it takes for classes
-        frame = frame.astype({f"c{d}": object for d in _nominal(rows)})
-        model = forests.arf(frame, verbose=False, random_state=rows.seed)
-        model.forde()
-        made.tables[""] = model.forge(n=rows.n).astype(np.float64).to_numpy()
-    return made
-
-
 def forest_diffusion(rows: Rows) -> Generated:
     """Flow matching with XGBoost (ForestDiffusion), its defaults but for the rows: some are all it can take."""
     from ForestDiffusion import ForestDiffusionModel

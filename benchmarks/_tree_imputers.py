@@ -71,12 +71,19 @@ def miceforest(holes: Holes) -> Filled:
         with filled.timed("fit and guess"):
             kernel = _kernel(holes, iterations=5, n_chains=1, mean_match_candidates=0)
             filled.guess = fill(holes.test, _completed(kernel, holes, 0, 5))
-        with filled.timed("draws"):
-            last = 4 + N_DRAWS // 2
-            kernel = _kernel(holes, iterations=last, n_chains=2)
-            draws = [_completed(kernel, holes, chain, k) for chain in (0, 1) for k in range(5, last + 1)]
-            filled.draws = fill(holes.test, np.stack(draws))
+        try:
+            with filled.timed("draws"):
+                filled.draws = _mice_draws(holes)
+        except ValueError as error:  # of mean matching, where a class is certain
+            filled.note += f"; its draws failed: {error}"
     return filled
+
+
+def _mice_draws(holes: Holes) -> Array:
+    last = 4 + N_DRAWS // 2
+    kernel = _kernel(holes, iterations=last, n_chains=2)
+    draws = [_completed(kernel, holes, chain, k) for chain in (0, 1) for k in range(5, last + 1)]
+    return fill(holes.test, np.stack(draws))
 
 
 def _kernel(holes: Holes, *, iterations: int, n_chains: int, **options: int) -> Any:

@@ -1,6 +1,6 @@
 """Synthetic rows of real tables: `TabularVAE()` beside its peers.
 
-    pip install -c constraints.txt xgboost ctgan arfpy ForestDiffusion   # what is not installed is an error there
+    pip install -c constraints.txt xgboost ctgan ForestDiffusion    # and see _arf.py; what is missing is left out
     EVENHAND_DATA=... python benchmarks/generate.py [--tables hi labour ...] [--only tabularvae ...] [--cache DIR]
     python benchmarks/generate.py --collect FILE      # runs nothing: the cache as one file, for paper/generation
 
@@ -30,10 +30,11 @@ from typing import Any
 os.environ |= {"OMP_NUM_THREADS": "1", "LOKY_MAX_CPU_COUNT": "1"}  # before anything that starts threads
 
 import torch
+from _arf import arf
 from _cache import Cache
 from _generation_scores import scores
 from _generation_tables import page, printed
-from _generators import arf, ctgan, forest_diffusion, gaussian_copula, independent, real_rows, tvae
+from _generators import ctgan, forest_diffusion, gaussian_copula, independent, real_rows, tvae
 from _rows import Generated, Rows
 
 from evenhand.tables import TabularVAE
