@@ -60,12 +60,13 @@ def costs(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
 
 def failures(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
     """What did not work, in its own words, and what was not run."""
-    lines = [
-        f"- {table}, {side}: {found['error message']}"
+    told = {
+        f"{table}, {side}": found.get("error message") or found.get("note", "")
         for table in tables
         for side, found in results.get(table, {}).items()
-        if "error message" in found
-    ]
+        if "error message" in found or "failed" in found.get("note", "")
+    }
+    lines = [f"- {where}: {words}" for where, words in told.items()]
     for side in sides:
         absent = [table for table in tables if side not in results.get(table, {})]
         if absent:

@@ -10,7 +10,6 @@ figure 4 are not made here: they need generated rows, which are not kept.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
@@ -23,7 +22,6 @@ from _generation_tables import page as generation_page
 from _imputation_tables import page as imputation_page
 from multimodal import defaults
 from summaries import MAIN, REPORTS, summary
-from survival.count import table
 from typer.testing import CliRunner
 
 from evenhand.cli._app import app
@@ -45,8 +43,6 @@ def printed(command: str) -> str:
     words = shlex.split(command)
     if words[:2] == ["python", "paper/summaries.py"]:
         return summary(words[2])
-    if words[:3] == ["python", "paper/survival/count.py", "--table"]:
-        return table(json.loads((PAPER.parent / words[3]).read_text()))
     if words[0] == "python" and words[1] in BENCHMARKS and words[2] == "--table":
         return BENCHMARKS[words[1]](PAPER.parent / words[3])
     if words[:2] == ["python", "paper/multimodal/defaults.py"]:

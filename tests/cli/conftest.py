@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand.cli._app import app
+from evenhand.common import _progress
 
 from ..datasets.conftest import data_folder  # noqa: F401  # a fixture
 
@@ -13,6 +14,14 @@ ROWS = 60
 MARKUP = "[bold red]age[/bold red]"
 STEERING = "in\x1b[31mcome"
 FAST = ("--method", "sum", "--kl-weight", "0.3", "--epochs", "1", "--device", "cpu")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_takes_long():
+    """On a busy machine too: what is said of long work is tested in tests/common/test_progress.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_progress, "MOMENTS", (600.0,))
+        yield
 
 
 @pytest.fixture

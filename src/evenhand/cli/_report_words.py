@@ -9,6 +9,8 @@ from ._console import Console, number
 if TYPE_CHECKING:
     from ..tables.schema import Schema
 
+ENOUGH = 100  # rows from which on some can be held out to choose by
+
 
 def show_rules(console: Console, schema: Schema, conversions: list[str], note: str = "") -> None:
     """Everything that was assumed about a table: kinds with reasons, conversions, ignored columns with reasons."""
@@ -21,6 +23,13 @@ def show_rules(console: Console, schema: Schema, conversions: list[str], note: s
         console.heading("Read from the file" if conversions else "Note")
         for sentence in [*conversions, *([note] if note else [])]:
             console.say(f"- {sentence}")
+
+
+def too_few(n_rows: int) -> str:
+    """What to say of a table with few rows; empty if there are enough."""
+    if n_rows >= ENOUGH:
+        return ""
+    return f" These are too few to rely on what is learnt: some hundreds are needed, and below {ENOUGH} it is chance."
 
 
 def describe_schema(schema: Schema, conversions: list[str]) -> dict[str, Any]:

@@ -70,7 +70,8 @@ def _checksum(text: str, tensors: Mapping[str, Tensor]) -> str:
     for name in sorted(tensors):
         x = tensors[name]
         digest.update(f"{name} {x.dtype} {list(x.shape)}".encode())
-        digest.update(memoryview(x.contiguous().reshape(-1).view(torch.uint8).numpy()))
+        content: Any = x.contiguous().reshape(-1).view(torch.uint8).numpy()
+        digest.update(content)
     return digest.hexdigest()
 
 

@@ -21,7 +21,8 @@ from ._score_rows import (
     reconstruction_rows,
 )
 from ._selection import MODELS, chosen_results, data_of, different_settings, impartiality_label
-from ._statistics import ALPHA, TTest, corrected_paired_t_test
+from ._statistics import ALPHA, TTest, corrected_paired_t_test, wilson
+from ._survivors import collected, read_survivals, survival
 from ._table import UNKNOWN, Cell, Line, Table
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "chosen_results",
     "coherence_by_objective",
     "coherence_rows",
+    "collected",
     "column_pairs",
     "columns_of",
     "controls",
@@ -70,9 +72,11 @@ __all__ = [
     "read_benchmarks",
     "read_experiments",
     "read_reports",
+    "read_survivals",
     "reconstruction_rows",
     "run_folders",
     "run_label",
+    "survival",
     "table1",
     "table2",
     "table3",
@@ -83,4 +87,5 @@ __all__ = [
     "table8",
     "table9",
     "title_of",
+    "wilson",
 ]
