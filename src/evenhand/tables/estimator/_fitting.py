@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...common import find_device
-from ..families import FAMILIES, Family, Sizes, TwoWay
+from ..families import FAMILIES, Family, Sizes
 from ..frames import RawTable, forms_of
 from ..inference import encode, head_gradients, rates_and_bounds, trivial_guess
 from ..schema import Schema
@@ -80,7 +80,7 @@ class Fitting:
         family = FAMILIES[options.model]
         self._preparation = Preparation.fit(family, table, schema, [self._train], [seed])
         self._rows = self._preparation.rows(self._preparation.encode(table)).to(self._device)
-        self._is_direct = family is TwoWay
+        self._is_direct = family.guesses_directly
         usual = float(np.clip(1 - float(table.observed.mean()) or 0.2, 0.1, 0.5))
         automatic = DIRECT_HIDE if self._is_direct else usual
         self._hide = automatic if options.hide == "auto" else float(options.hide)

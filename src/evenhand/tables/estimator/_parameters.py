@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...common import ArgumentError, check_choice, check_integer, is_number
-from ..families import FAMILIES, TwoWay
+from ..families import FAMILIES
 from ..objectives import OBJECTIVES
 from ..schema import Schema
 from ..stack import check_objective
@@ -41,8 +41,8 @@ def check_parameters(estimator: TabularVAE) -> None:
             raise ValueError(f"{name} should be a number between 0 and 1. Found {value!r}.")
     if estimator.hide != "auto" and not (is_number(estimator.hide) and 0 <= estimator.hide <= 0.5):
         raise ValueError(f"hide should be 'auto' or a number between 0 and 0.5. Found {estimator.hide!r}.")
-    if estimator.hide == 0 and estimator.model == TwoWay.name:
-        raise ArgumentError("hide", "be above 0 with model='twoway', which learns from hidden cells", "0")
+    if estimator.hide == 0 and FAMILIES[estimator.model].guesses_directly:
+        raise ArgumentError("hide", f"be above 0 with model={estimator.model!r}, which learns from hidden cells", "0")
     seconds = estimator.max_seconds
     if seconds is not None and not (is_number(seconds) and seconds > 0):
         raise ArgumentError("max_seconds", "be a number of seconds above 0, or None", repr(seconds))

@@ -70,6 +70,9 @@ class Family(nn.Module, ABC):
     analytic_kl: ClassVar[bool] = False
     """Whether its ELBO always has the KL term in closed form."""
 
+    guesses_directly: ClassVar[bool] = False
+    """Whether it has a direct way, which learns from hidden cells."""
+
     latent_follows_columns: ClassVar[bool] = True
     """Whether the size of z is meant to grow with the table."""
 

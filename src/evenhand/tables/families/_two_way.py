@@ -46,6 +46,7 @@ class TwoWay(Family):
     objectives = VAE.objectives
     encoding = "one-hot"
     see_mask = True
+    guesses_directly = True
     usual = Sizes(n_hidden=192, n_layers=2)
     direct: DirectWay
 
