@@ -7,8 +7,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile
 TORCH ?= 2.11.0
+FUZZ ?= 2500
 
-.PHONY: demo test quick chaos coverage kernels check docs dist wheel-test oldest paper benchmarks clean
+.PHONY: demo test quick fuzz chaos coverage kernels check docs dist wheel-test oldest paper benchmarks clean
 
 demo: $(VENV)/demo.done   ## compare plain and impartial training on real data, print the table, write the page
 	$(BIN)/evenhand compare hi --page demo.html
@@ -19,6 +20,9 @@ test: $(VENV)/test.done   ## run the tests
 
 quick: $(VENV)/test.done   ## an answer in a minute: every test that is not slow, with a tenth of its cases
 	$(PYTEST) --quick --hypothesis-profile=quick tests
+
+fuzz: $(VENV)/test.done   ## FUZZ random inputs (2500) for every test marked "fuzz"
+	FUZZ=$(FUZZ) $(PYTEST) --dist worksteal -m fuzz --hypothesis-profile=fuzz --hypothesis-show-statistics tests
 
 chaos: $(VENV)/test.done   ## 100 kills at random moments, full disks, closed folders, two at once; nothing may be lost
 	$(BIN)/python -m tests.chaos --kills 100

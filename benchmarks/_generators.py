@@ -1,78 +1,104 @@
-"""Peers that generate tables in original units: ``fit_sample(train [N, D], schema, n, seed) -> [n, D]``."""
+"""Peers that generate tables in original units: ``generate(rows) -> Generated``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
+from _rows import Generated, Rows
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from evenhand.tables import Schema
-
 Array = NDArray[np.float64]
-Generator = Callable[[Array, Schema, int, int], Array]
+EPOCHS = 100  # of TVAE and CTGAN, whose default is 300: a third of their time
+FOREST_ROWS = 2000  # of forest diffusion, whose time is proportional to 100 copies of the rows
 
 
-def independent(train: Array, schema: Schema, n: int, seed: int) -> Array:
+def real_rows(rows: Rows) -> Generated:
+    """The training rows themselves: the ceiling of likeness, and what a copy looks like."""
+    return Generated({"": rows.train})
+
+
+def independent(rows: Rows) -> Generated:
     """Every column drawn on its own from its training cells: perfect shapes, no relations."""
-    rng = np.random.default_rng(seed)
-    return np.stack([rng.choice(column, n) for column in _complete(train).T], -1)
+    rng = np.random.default_rng(rows.seed)
+    return Generated({"": np.stack([rng.choice(column, rows.n) for column in rows.train.T], -1)})
 
 
-def gaussian_copula(train: Array, schema: Schema, n: int, seed: int) -> Array:
+def gaussian_copula(rows: Rows) -> Generated:
     """Empirical marginals tied together by the correlations of their normal scores.
 
     A value that occurs more than once, as every class does, owns an interval of the cumulative frequencies; its
     scores are spread evenly over it. Numbers and classes are thus treated alike.
     """
-    rng = np.random.default_rng(seed)
-    ordered = np.sort(_complete(train), axis=0)
-    scores = np.stack([_normal_scores(*pair, rng) for pair in zip(train.T, ordered.T, strict=True)], -1)
-    correlations = np.atleast_2d(np.corrcoef(scores, rowvar=False))
-    draws = rng.multivariate_normal(np.zeros(train.shape[1]), correlations, n, method="eigh")
-    places = np.minimum((ndtr(draws) * len(train)).astype(int), len(train) - 1)
-    return np.take_along_axis(ordered, places, axis=0)
+    made = Generated()
+    with made.timed("fit and sample"):
+        rng, train = np.random.default_rng(rows.seed), rows.train
+        ordered = np.sort(train, axis=0)
+        scores = np.stack([_normal_scores(*pair, rng) for pair in zip(train.T, ordered.T, strict=True)], -1)
+        correlations = np.atleast_2d(np.corrcoef(scores, rowvar=False))
+        draws = rng.multivariate_normal(np.zeros(train.shape[1]), correlations, rows.n, method="eigh")
+        places = np.minimum((ndtr(draws) * len(train)).astype(int), len(train) - 1)
+        made.tables[""] = np.take_along_axis(ordered, places, axis=0)
+    return made
 
 
-def tvae(train: Array, schema: Schema, n: int, seed: int) -> Array:
-    """TVAE as the package ctgan ships it: classes by argmax."""
-    return sample_tvae(fit_tvae(train, schema, seed), n, seed)
+def tvae(rows: Rows) -> Generated:
+    """TVAE as the package ctgan ships it, classes by argmax; and the same weights with classes drawn."""
+    from ctgan import TVAE
+
+    made = Generated(note=f"{EPOCHS} epochs")
+    with made.timed("fit and sample"):
+        model = TVAE(epochs=EPOCHS)
+        model.set_random_state(rows.seed)
+        model.fit(_frame(rows.train), _discrete(rows))
+        made.tables["as shipped"] = model.sample(rows.n).to_numpy(np.float64)
+    made.tables["classes sampled"] = _sample_classes(model, rows.n, rows.seed).to_numpy(np.float64)
+    return made
 
 
-def tvae_sampled(train: Array, schema: Schema, n: int, seed: int) -> Array:
-    """The same model with the same weights; classes drawn from the probabilities that its decoder gives."""
-    return sample_tvae(fit_tvae(train, schema, seed), n, seed, argmax=False)
+def ctgan(rows: Rows) -> Generated:
+    """CTGAN of the package ctgan."""
+    from ctgan import CTGAN
+
+    made = Generated(note=f"{EPOCHS} epochs")
+    with made.timed("fit and sample"):
+        model = CTGAN(epochs=EPOCHS)
+        model.set_random_state(rows.seed)
+        model.fit(_frame(rows.train), _discrete(rows))
+        made.tables[""] = model.sample(rows.n).to_numpy(np.float64)
+    return made
 
 
-GENERATORS: dict[str, Generator] = {
-    "independent columns": independent,
-    "Gaussian copula": gaussian_copula,
-    "TVAE": tvae,
-    "TVAE, classes sampled": tvae_sampled,
-}
+def forest_diffusion(rows: Rows) -> Generated:
+    """Flow matching with XGBoost (ForestDiffusion), its defaults but for the rows: some are all it can take."""
+    from ForestDiffusion import ForestDiffusionModel
+
+    made = Generated(note=f"{FOREST_ROWS} training rows, 20 copies and 20 noise levels (defaults: all, 100 and 50)")
+    columns = list(rows.schema)
+    with made.timed("fit and sample"):
+        model = ForestDiffusionModel(
+            rows.train[:FOREST_ROWS],
+            n_t=20,
+            duplicate_K=20,
+            bin_indexes=[d for d in _nominal(rows) if columns[d].size == 2],
+            cat_indexes=[d for d in _nominal(rows) if columns[d].size > 2],
+            int_indexes=[d for d, column in enumerate(columns) if column.kind.numeric and column.kind.whole],
+            n_jobs=1,
+            seed=rows.seed,
+        )
+        made.tables[""] = model.generate(batch_size=rows.n).astype(np.float64)
+    return made
 
 
-def fit_tvae(train: Array, schema: Schema, seed: int, *, epochs: int = 300) -> Any:
-    """A trained TVAE, for `sample_tvae`; to decode it both ways without training it twice."""
-    try:
-        from ctgan import TVAE
-    except ImportError as error:
-        raise ImportError("This peer needs ctgan: pip install -c constraints.txt ctgan") from error
-
-    model = TVAE(epochs=epochs)
-    model.set_random_state(seed)
-    discrete = [str(d) for d, column in enumerate(schema) if column.kind.nominal]
-    model.fit(_frame(_complete(train)), discrete)
-    return model
+def _nominal(rows: Rows) -> list[int]:
+    return [d for d, column in enumerate(rows.schema) if column.kind.nominal]
 
 
-def sample_tvae(model: Any, n: int, seed: int, *, argmax: bool = True) -> Array:
-    model.set_random_state(seed)
-    rows = model.sample(n) if argmax else _sample_classes(model, n, seed)
-    return rows.to_numpy(np.float64)
+def _discrete(rows: Rows) -> list[str]:
+    return [str(d) for d in _nominal(rows)]
 
 
 @torch.no_grad()
@@ -111,15 +137,7 @@ def _normal_scores(column: Array, ordered: Array, rng: np.random.Generator) -> A
     return ndtri(place)
 
 
-def _frame(train: Array) -> Any:
+def _frame(train: Array) -> pd.DataFrame:
     """A DataFrame whose whole numbers are integers, so that TVAE gives back whole numbers."""
-    import pandas as pd
-
     columns = {str(d): column for d, column in enumerate(train.T)}
     return pd.DataFrame({d: c.astype(int) if (c == c.round()).all() else c for d, c in columns.items()})
-
-
-def _complete(train: Array) -> Array:
-    if np.isnan(train).any():
-        raise ValueError(f"train should have no missing cells. Found {np.isnan(train).sum()}.")
-    return train

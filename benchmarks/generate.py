@@ -1,89 +1,115 @@
-"""Synthetic rows of real tables: Evenhand beside TVAE (as shipped, and with classes sampled) and a Gaussian copula.
+"""Synthetic rows of real tables: `TabularVAE()` beside its peers.
 
-    pip install -c constraints.txt ctgan        # for TVAE; without it that row is left out
-    EVENHAND_DATA=... python benchmarks/generate.py [--sets hi labour rwm5yr] [--epochs 100] [--json FILE]
+    pip install -c constraints.txt xgboost ctgan ForestDiffusion    # and see _arf.py; what is missing is left out
+    EVENHAND_DATA=... python benchmarks/generate.py [--tables hi labour ...] [--only tabularvae ...] [--cache DIR]
+    python benchmarks/generate.py --collect FILE      # runs nothing: the cache as one file, for paper/generation
 
-Fit on 80 % of the rows, generate as many as the other 20 %, and compare with these in the manner of SDMetrics: column
-shapes and pair trends over all pairs, and the same with strongly related pairs only. `Real rows` is the ceiling:
-training rows in place of synthetic ones. Independent columns show what the measure forgives.
+Fit on 80 % of the rows (those without holes), make as many, and compare with the other 20 %:
+
+- detection: boosted trees try to tell new rows from real ones; 1 - (2 max(AUC, 1/2) - 1), the mean over three
+  folds, as SDMetrics counts, so 1 is best. Against the other 20 %, and against the training rows, four times as many;
+- shapes, pairs, strong pairs: SDMetrics' quality, all and strongly related pairs; categories that were lost;
+- utility: every column learnt by boosted trees from 5,000 new rows, judged on real ones: the part of what as many
+  real rows teach beyond the mean or mode;
+- membership: AUC of the distance to the closest new row as a test for training rows; 0.5 gives nobody away;
+- seconds of one process with one thread, to fit and to make the rows.
+
+`real rows` are the training rows themselves: the ceiling of likeness, and what a copy looks like to one who asks
+for members.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import time
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+os.environ |= {"OMP_NUM_THREADS": "1", "LOKY_MAX_CPU_COUNT": "1"}  # before anything that starts threads
+
 import torch
-from _generators import fit_tvae, gaussian_copula, independent, sample_tvae
-from impute import load
-from numpy.typing import NDArray
+from _arf import arf
+from _cache import Cache
+from _generation_scores import scores
+from _generation_tables import page, printed
+from _generators import ctgan, forest_diffusion, gaussian_copula, independent, real_rows, tvae
+from _rows import Generated, Rows
 
-from evenhand.tables import TabularVAE, quality
+from evenhand.tables import TabularVAE
 from evenhand.tables.frames import read
 
-SETS = ("hi", "labour", "rwm5yr")
+TABLES = ("adult", "hi", "labour", "diamonds")
+
+
+def tabularvae(rows: Rows) -> Generated:
+    """Evenhand with its defaults: rows as drawn, and with numbers moved to quantiles of the training rows."""
+    made = Generated()
+    with made.timed("fit and sample"):
+        model = TabularVAE(schema=rows.schema, random_state=rows.seed, verbose=False).fit(
+            rows.frame.iloc[rows.fitted]
+        )
+        drawn = model.sample(rows.n, match_marginals=False, random_state=rows.seed)
+    moved = model.sample(rows.n, match_marginals=True, random_state=rows.seed)
+    made.tables = {"as drawn": read(drawn, rows.schema).values, "moved": read(moved, rows.schema).values}
+    made.note = f"{model.method_}, KL x {model.kl_weight_:g}, {model.rate_:.1f} nats"
+    return made
+
+
+SIDES: dict[str, Callable[[Rows], Generated]] = {
+    "real rows": real_rows,
+    "independent columns": independent,
+    "Gaussian copula": gaussian_copula,
+    "TVAE": tvae,
+    "CTGAN": ctgan,
+    "ARF": arf,
+    "forest diffusion": forest_diffusion,
+    "tabularvae": tabularvae,
+}
+
+
+def one(table: str, side: str, seed: int) -> dict[str, Any]:
+    """The result of one side on one table."""
+    rows = Rows.of(table, seed)
+    found = scores(rows, SIDES[side](rows))
+    return {"rows": len(rows.train), "seed": seed, **found, "torch": torch.__version__}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", default=list(SETS))
-    parser.add_argument("--epochs", type=int, default=100, help="of TVAE")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--method", default="auto", help="of Evenhand")
-    parser.add_argument("--json")
-    args = parser.parse_args()
+    args = _arguments()
+    if args.table:
+        print(page(Path(args.table)))
+        return
     torch.set_num_threads(1)
-    results: dict[str, dict[str, object]] = {}
-    for name in args.sets:
-        table, schema, frame = load(name)
-        order = np.random.default_rng(args.seed).permutation(len(table))
-        train, test = np.split(order, [int(0.8 * len(order))])
-        known, real = table.values[train], table.values[test]
-        print(f"\n{name}: {len(train)} rows to learn from, {len(test)} to compare with")
-        print(f"{'':24} {'quality':>8} {'shapes':>7} {'pairs':>6} {'strong pairs':>13} {'lost':>5} {'seconds':>8}")
+    cache = Cache(Path(args.cache) / f"{args.seed}")
+    if args.collect:
+        cache.collect(Path(args.collect), "python benchmarks/generate.py", SIDES, TABLES)
+        return
+    for side in args.only:
+        for table in args.tables:
+            if cache.read(table, side) is None or side in args.again:
+                found = cache.run(table, side, partial(one, table, side, args.seed), args.limit)
+                print(f"{table}, {side}: {found.get('error message', 'done')}", flush=True)
+    print(printed(cache.everything(), list(SIDES), args.tables))
 
-        def judge(label: str, rows: NDArray[np.float64], seconds: float, name=name, real=real, schema=schema) -> None:  # noqa: ANN001
-            found, strong = quality(real, rows, schema), quality(real, rows, schema, strong_pairs=True)
-            numbers = [found.score, found.shape, found.pair, strong.score]
-            results.setdefault(name, {})[label] = {
-                **dict(zip(("quality", "shapes", "pairs", "strong"), [round(x, 4) for x in numbers], strict=True)),
-                "lost": len(found.lost),
-                "seconds": round(seconds, 1),
-            }
-            print(
-                f"{label:24} {numbers[0]:8.3f} {numbers[1]:7.3f} {numbers[2]:6.3f} {numbers[3]:13.3f} "
-                f"{len(found.lost):5} {seconds:8.1f}",
-                flush=True,
-            )
 
-        judge("real rows (ceiling)", known[: len(test)], 0.0)
-        for label, generate in {"independent columns": independent, "Gaussian copula": gaussian_copula}.items():
-            start = time.process_time()
-            judge(label, generate(known, schema, len(test), args.seed), time.process_time() - start)
-        start = time.process_time()
-        try:
-            tvae = fit_tvae(known, schema, args.seed, epochs=args.epochs)
-        except ImportError as error:
-            print(error)
-        else:
-            seconds = time.process_time() - start
-            judge("TVAE", sample_tvae(tvae, len(test), args.seed), seconds)
-            judge("TVAE, classes sampled", sample_tvae(tvae, len(test), args.seed, argmax=False), seconds)
-        for label, options in {
-            "plain VAE": {"method": "sum", "kl_weight": 1.0},
-            f"Evenhand {args.method}": {"method": args.method},
-        }.items():
-            start = time.process_time()
-            model = TabularVAE(schema=schema, random_state=args.seed, verbose=False, **options).fit(frame.iloc[train])
-            seconds = time.process_time() - start
-            judge(label, read(model.sample(len(test)), schema).values, seconds)
-            unmatched = model.sample(len(test), match_marginals=False)
-            judge(f"{label}, as drawn", read(unmatched, schema).values, seconds)
-        if args.json:
-            with open(args.json, "w") as file:
-                json.dump({"seed": args.seed, "tvae_epochs": args.epochs, "results": results}, file)
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", default=list(TABLES), metavar="TABLE")
+    parser.add_argument("--quick", action="store_true", help="one table")
+    names = {"nargs": "+", "choices": SIDES, "metavar": "SIDE"}
+    parser.add_argument("--only", default=list(SIDES), help=", ".join(SIDES), **names)
+    parser.add_argument("--again", default=[], help="run these anew", **names)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cache", default="build/generate", metavar="DIR")
+    parser.add_argument("--limit", type=int, default=1800, help="seconds of processor time for one side on one table")
+    parser.add_argument("--collect", metavar="FILE", help="write the cache as one file and do nothing else")
+    parser.add_argument("--table", metavar="FILE", help="print what such a file holds and do nothing else")
+    args = parser.parse_args()
+    if args.quick:
+        args.tables = ["labour"]
+    return args
 
 
 if __name__ == "__main__":

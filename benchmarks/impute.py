@@ -1,110 +1,127 @@
-"""Imputation on real tables with 20 % of the cells removed: Evenhand beside its peers, in one run.
+"""Imputation of real tables with 20 % of the cells removed: `TabularVAE()` beside its peers, in one run.
 
-    EVENHAND_DATA=... python benchmarks/impute.py [--sets hi labour ...] [--seed 0] [--json FILE]
+    pip install -c constraints.txt miceforest lightgbm==4.6.0   # and see _hyperimpute.py; what is missing is left out
+    EVENHAND_DATA=... python benchmarks/impute.py [--tables hi labour ...] [--only tabularvae ...] [--cache DIR]
+    python benchmarks/impute.py --quick                # two tables
+    python benchmarks/impute.py --collect FILE         # runs nothing: the cache as one file, for paper/imputation
 
-Fit and impute the same masked table. Error: the paper's, over removed cells only (root mean square over the range for
-numbers, share of wrong classes), averaged over columns; its two halves; macro class error; columns that are worse
-than the mean or mode by more than 2 %; seconds of one process with one thread. Observed cells must stay as they are.
+Fit on 70 % of the rows, fill the others; 20 % of all cells are removed from both. Error, over removed cells of the
+others: root mean square over the range of the column for numbers, share of wrong classes, averaged over columns. One
+thread. Results are kept in the cache: a second run does only what is missing, or what `--again` names.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
+import platform
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-import pandas as pd
+os.environ |= {"OMP_NUM_THREADS": "1", "LOKY_MAX_CPU_COUNT": "1"}  # before anything that starts threads
+
 import torch
-from _imputers import IMPUTERS
-from numpy.typing import NDArray
+from _cache import Cache
+from _filled import N_DRAWS, Filled
+from _holes import MECHANISMS, Holes
+from _hyperimpute import hyperimpute
+from _imputation_scores import scores
+from _imputation_tables import page, printed
+from _imputers import fill, iterative_ridge, mean_mode, nearest_neighbours
+from _tables import TABLES
+from _tree_imputers import boosted_trees, miceforest, missforest
 
-from evenhand import datasets
-from evenhand.tables import Schema, TabularVAE
-from evenhand.tables.frames import RawTable, read
-from evenhand.tables.inference import column_errors, macro_class_errors, summary
-
-SETS = ("diamonds", "hi", "rwm5yr", "labour", "adult")
-Array = NDArray[np.float64]
-
-
-def load(name: str) -> tuple[RawTable, Schema, pd.DataFrame]:
-    """The table as a user has it: kinds are inferred, but for those whose numbers are labels."""
-    frame = datasets.load(name).frame
-    labels = {"rwm5yr": {"year": "categorical", "edlevel": "categorical"}}
-    schema = Schema.infer(frame, labels.get(name, {}))
-    return read(frame, schema), schema, frame
+from evenhand.tables import TabularVAE
+from evenhand.tables.frames import read
 
 
-def evenhand(**options: object) -> Callable[[Array, Schema, int, pd.DataFrame], tuple[Array, str]]:
-    def impute(values: Array, schema: Schema, seed: int, frame: pd.DataFrame) -> tuple[Array, str]:
-        holes = frame.astype(object).where(~np.isnan(values))  # as a file with empty cells is read
-        holes = holes.infer_objects()
-        model = TabularVAE(schema=schema, random_state=seed, verbose=False, **options)  # type: ignore[arg-type]
-        filled = read(model.fit_transform(holes), schema).values
-        return filled, f"{model.method_}, KL x {model.kl_weight_:g}, {model.rate_:.1f} nats"
+def tabularvae(holes: Holes, **options: object) -> Filled:
+    """Evenhand with its defaults; `options` for the one plain training beside it."""
+    filled = Filled()
+    train, test = holes.frames()
+    with filled.timed("fit and guess"):
+        model = TabularVAE(schema=holes.schema, random_state=holes.seed, verbose=False, **options)  # type: ignore[arg-type]
+        guess = model.fit(train).transform(test)
+    with filled.timed("draws"):
+        draws = model.sample_posterior(test, N_DRAWS, random_state=holes.seed)
+    filled.guess = fill(holes.test, read(guess, holes.schema).values)
+    filled.draws = fill(holes.test, torch.stack([torch.tensor(read(d, holes.schema).values) for d in draws]).numpy())
+    filled.note = f"{model.method_}, KL x {model.kl_weight_:g}, {model.rate_:.1f} nats"
+    return filled
 
-    return impute
+
+def plain_vae(holes: Holes) -> Filled:
+    """The same estimator with one plain training."""
+    return tabularvae(holes, method="sum", kl_weight=1.0)
+
+
+SIDES: dict[str, Callable[[Holes], Filled]] = {
+    "mean or mode": mean_mode,
+    "nearest neighbours": nearest_neighbours,
+    "iterative ridge": iterative_ridge,
+    "boosted trees": boosted_trees,
+    "missforest": missforest,
+    "miceforest": miceforest,
+    "hyperimpute": hyperimpute,
+    "plain vae": plain_vae,
+    "tabularvae": tabularvae,
+}
+
+
+def one(table: str, side: str, seed: int, missing: str) -> dict[str, Any]:
+    """The result of one side on one table."""
+    holes, start = Holes.of(table, seed, missing), time.perf_counter()
+    filled = SIDES[side](holes)
+    return {
+        "rows": len(holes.truth),
+        "seed": seed,
+        "missing": missing,
+        **scores(holes, filled),
+        "wall seconds": round(time.perf_counter() - start, 1),
+        "torch": torch.__version__,
+        "machine": f"one thread, {platform.machine()}",
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", default=list(SETS))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", help="names of imputers, such as 'Evenhand auto'")
-    parser.add_argument("--json")
-    args = parser.parse_args()
+    args = _arguments()
+    if args.table:
+        print(page(Path(args.table)))
+        return
     torch.set_num_threads(1)
-    ours = {
-        "plain VAE": evenhand(method="sum", kl_weight=1.0),
-        "Evenhand auto": evenhand(),
-    }
-    results: dict[str, dict[str, object]] = {}
-    for name in args.sets:
-        table, schema, frame = load(name)
-        rng = np.random.default_rng(args.seed)
-        removed = rng.random(table.values.shape) < 0.2
-        removed[removed.all(1), 0] = False
-        removed &= table.observed
-        truth = np.where(table.observed, table.values, np.nan)
-        holes = np.where(removed, np.nan, truth)
-        print(f"\n{name}: {len(table)} rows, {len(schema)} columns")
-        heads = f"{'error':>6} {'numbers':>8} {'classes':>8} {'macro':>6} {'worse than trivial':>19} {'seconds':>8}"
-        print(f"{'':24} {heads}")
-        trivial = None
-        for method, impute in {**IMPUTERS, **ours}.items():
-            if args.only and method not in args.only and method != "mean / mode":
-                continue
-            start, note = time.process_time(), ""
-            if method in ours:
-                filled, note = impute(holes, schema, args.seed, frame)
-            else:
-                filled = impute(holes, schema, args.seed)
-            seconds = time.process_time() - start
-            seen = ~np.isnan(holes)
-            assert np.array_equal(filled[seen], holes[seen]), f"{method} changed observed cells"
-            tensors = torch.tensor(truth), torch.tensor(filled), torch.tensor(removed)
-            errors = column_errors(*tensors, schema)
-            trivial = errors if trivial is None else trivial
-            worse = [schema.names[d] for d in torch.nonzero(errors > 1.02 * trivial).flatten().tolist()]
-            found = {k: float(v) for k, v in summary(errors, schema).items()}
-            found["macro"] = float(macro_class_errors(*tensors, schema).nanmean())
-            found["seconds"] = seconds
-            results.setdefault(name, {})[method] = {
-                **{k: round(v, 4) for k, v in found.items()},
-                "columns": [round(e, 4) for e in errors.tolist()],
-                "worse": worse,
-                "note": note,
-            }
-            print(
-                f"{method:24} {found['error']:6.3f} {found['numeric']:8.3f} {found['nominal']:8.3f} "
-                f"{found['macro']:6.3f} {len(worse):19} {seconds:8.1f}  {note}{' ' + str(worse) if worse else ''}",
-                flush=True,
-            )
-        if args.json:
-            with open(args.json, "w") as file:
-                json.dump({"seed": args.seed, "torch": torch.__version__, "results": results}, file)
+    cache = Cache(Path(args.cache) / f"{args.missing}-{args.seed}")
+    if args.collect:
+        cache.collect(Path(args.collect), "python benchmarks/impute.py", SIDES, TABLES)
+        return
+    for side in args.only:  # the cheap ones of all tables first
+        for table in args.tables:
+            if cache.read(table, side) is None or side in args.again:
+                found = cache.run(table, side, partial(one, table, side, args.seed, args.missing), args.limit)
+                seconds = found.get("seconds", {}).get("fit and guess")
+                print(f"{table}, {side}: {found.get('error', found.get('error message'))}, {seconds} s", flush=True)
+    print(printed(cache.everything(), list(SIDES), args.tables))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", default=list(TABLES), metavar="TABLE")
+    parser.add_argument("--quick", action="store_true", help="two tables")
+    names = {"nargs": "+", "choices": SIDES, "metavar": "SIDE"}
+    parser.add_argument("--only", default=list(SIDES), help=", ".join(SIDES), **names)
+    parser.add_argument("--again", default=[], help="run these anew", **names)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--missing", default=MECHANISMS[0], choices=MECHANISMS)
+    parser.add_argument("--cache", default="build/impute", metavar="DIR")
+    parser.add_argument("--limit", type=int, default=900, help="seconds of processor time for one side on one table")
+    parser.add_argument("--collect", metavar="FILE", help="write the cache as one file and do nothing else")
+    parser.add_argument("--table", metavar="FILE", help="print what such a file holds and do nothing else")
+    args = parser.parse_args()
+    if args.quick:
+        args.tables = ["carData/Arrests", "ISLR/OJ"]
+    return args
 
 
 if __name__ == "__main__":

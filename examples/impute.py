@@ -4,9 +4,7 @@ The data are 22,272 married women in the United States (Ecdat::HI, from the pack
 health insurance, education, race, income of the husband and so on. A fifth of the cells is removed, so that the
 guesses can be compared with the truth and with the simplest guess, the mean or the most frequent category.
 
-    python examples/impute.py [--epochs 30] [--rows 22272]
-
-One method and one KL weight are trained, for a quick answer. `TabularVAE()` tries them all; it takes longer.
+    python examples/impute.py [--epochs N] [--rows 22272]
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ def simplest(column: pd.Series) -> pd.Series:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--epochs", type=int, help="what TabularVAE takes by itself, if left out")
     parser.add_argument("--rows", type=int, default=22_272)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -50,7 +48,7 @@ def main() -> None:
 
     whole, table = load(args.rows, args.seed)
     start = time.perf_counter()
-    model = TabularVAE(method="gradnorm", kl_weight=0.3, max_epochs=args.epochs, random_state=args.seed).fit(table)
+    model = TabularVAE(max_epochs=args.epochs, random_state=args.seed).fit(table)
     filled = model.transform(table)
     print(f"{len(table)} rows, {table.isna().sum().sum()} holes, {time.perf_counter() - start:.0f} seconds\n")
     print(model.report())

@@ -10,22 +10,25 @@ figure 4 are not made here: they need generated rows, which are not kept.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
+
+from _generation_tables import page as generation_page
+from _imputation_tables import page as imputation_page
 from multimodal import defaults
 from summaries import MAIN, REPORTS, summary
-from survival.count import table
 from typer.testing import CliRunner
 
 from evenhand.cli._app import app
 from evenhand.lab import EXHIBITS, TableReport, read_reports
 
 PAPER = Path(__file__).resolve().parent
+BENCHMARKS = {"benchmarks/impute.py": imputation_page, "benchmarks/generate.py": generation_page}
 PART = re.compile(r"(<!-- begin: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 MULTIMODAL = PAPER / "multimodal" / "reports"
 
@@ -40,8 +43,8 @@ def printed(command: str) -> str:
     words = shlex.split(command)
     if words[:2] == ["python", "paper/summaries.py"]:
         return summary(words[2])
-    if words[:3] == ["python", "paper/survival/count.py", "--table"]:
-        return table(json.loads((PAPER.parent / words[3]).read_text()))
+    if words[0] == "python" and words[1] in BENCHMARKS and words[2] == "--table":
+        return BENCHMARKS[words[1]](PAPER.parent / words[3])
     if words[:2] == ["python", "paper/multimodal/defaults.py"]:
         return defaults.table(words[2])
     result = CliRunner().invoke(app, words[1:], prog_name=words[0])

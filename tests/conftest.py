@@ -11,6 +11,10 @@ from hypothesis import settings
 
 settings.register_profile("evenhand", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("quick", settings.get_profile("evenhand"), max_examples=5)  # of `make quick`
+# of `make fuzz`: other inputs every time, FUZZ of them for every test; a failure prints how to repeat it
+settings.register_profile(
+    "fuzz", deadline=None, derandomize=False, print_blob=True, max_examples=int(os.environ.get("FUZZ", "2500"))
+)
 settings.load_profile("evenhand")
 # What `make quick` leaves out, by file or by the beginning of a name: seconds of work, or processes of its own.
 SLOW = (

@@ -63,14 +63,18 @@ def test_every_method_has_a_page():
 
 
 def test_the_guide_of_experiments_has_all_settings_with_their_defaults():
-    from evenhand.lab import MultimodalExperiment, from_dict, to_dict
+    from evenhand.lab import MultimodalExperiment, SurvivalExperiment, from_dict, to_dict
     from evenhand.tables.schema._toml import toml_value
 
     text = (ROOT / "docs" / "experiments.md").read_text()
-    tables = text[text.index("**A table**") : text.index("## The directory of a run")].split("**Several modalities**")
+    tables = re.split(
+        r"\*\*Several modalities\*\*|\*\*Which experts live\*\*",
+        text[text.index("**A table**") : text.index("## The directory of a run")],
+    )
     table = to_dict(from_dict({"experiment": "table", "data": {"name": "hi"}}))
     table["data"]["name"] = ""  # either this or a path has to be given
-    for rows, document in zip(tables, (table, to_dict(MultimodalExperiment())), strict=True):
+    documents = (table, to_dict(MultimodalExperiment()), to_dict(SurvivalExperiment()))
+    for rows, document in zip(tables, documents, strict=True):
         said = dict(re.findall(r"^\| `(\w+\.\w+)` \| (.*?) \|", rows, re.MULTILINE))
         expected = {
             f"{s}.{k}": f"`{toml_value(x)}`" for s, o in document.items() if s != "experiment" for k, x in o.items()

@@ -23,12 +23,24 @@ MAY_IMPORT["__main__"] = {"cli"}
 ROOT = ("__init__", "_lazy", "_version", "__version__")
 
 # In these rooms data flow one way too.
-TABLES = ("cells", "schema", "frames", "kinds", "families", "objectives", "stack", "inference", "estimator")
+TABLES = (
+    "cells",
+    "written",
+    "schema",
+    "frames",
+    "kinds",
+    "families",
+    "objectives",
+    "stack",
+    "inference",
+    "estimator",
+)
 MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "training", "inference", "estimator")
 
 LAB = (
     "_config", "judges", "results", "figures", "page", "_findings", "_catalogue", "_folder", "_splits",
-    "_measured", "_new_rows", "_tabular", "_multimodal", "_run", "_execute", "_paper", "_paper_multimodal", "_plans",
+    "_measured", "_new_rows", "_tabular", "_multimodal", "_survival", "_run", "_execute",
+    "_paper", "_paper_multimodal", "_paper_survival", "_plans",
 )  # fmt: skip
 
 

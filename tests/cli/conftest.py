@@ -16,10 +16,11 @@ STEERING = "in\x1b[31mcome"
 FAST = ("--method", "sum", "--kl-weight", "0.3", "--epochs", "1", "--device", "cpu")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _patience():
-    """On a busy machine, too, nobody says that it takes long: what is printed is compared word for word."""
+@pytest.fixture(autouse=True, scope="package")
+def _nothing_takes_long():
+    """On a busy machine too: what is said of long work is tested in tests/common/test_progress.py."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_progress, "MOMENTS", (600.0,))
         patch.setattr(Heartbeat.__init__, "__kwdefaults__", {"first": 600.0})
         patch.setattr(_progress, "MOMENTS", (600.0,))
         yield

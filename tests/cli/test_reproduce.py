@@ -136,3 +136,13 @@ def test_wrong_jobs_are_refused(go, options, words):
     assert (result.exit_code, result.stdout) == (2, "")
     assert words in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_survival_takes_bounds_and_its_own_data_sets(go):
+    jobs = find_jobs("survival", "digits_in_three", "tight,loose", n_seeds=2, quick=True, controls=True)
+    assert {job.objective.tightness for job in jobs} == {"tight", "loose"}
+    assert {(job.data.name, job.training.seed) for job in jobs} == {("digits_in_three", 0), ("digits_in_three", 1)}
+    refused = go("reproduce", "survival", "--datasets", "wine")
+    assert refused.exit_code == 2
+    assert "--datasets should" in refused.stderr
+    assert "digits_in_three" in refused.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import evenhand.lab
-from evenhand.lab import to_toml
+from evenhand.lab import TableExperiment, to_toml
 
 from ._runs import tiny
 
@@ -41,7 +41,7 @@ def test_a_run_that_is_done_is_not_run_again_unless_forced(done, go, monkeypatch
     folder, command, _ = done
     started = []
     module = sys.modules[evenhand.lab.run.__module__]
-    monkeypatch.setattr(module, "run_table", lambda *a, **k: started.append(1) or {})
+    monkeypatch.setattr(module, "RUNNERS", {TableExperiment: lambda *a, **k: started.append(1) or {}})
     assert json.loads(go(*command, "--json").stdout)["folder"] == str(folder)
     assert "Already done; --force starts over." in go(*command).stdout
     assert not started

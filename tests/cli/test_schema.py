@@ -49,7 +49,8 @@ def test_advice_can_be_typed(go):
         result = go(*verb, "same.csv")
         assert result.exit_code == 1
         assert result.stderr.startswith("Error: DATA should have a column to model.")
-        assert result.stderr.endswith("a, b. Name the kind of one: evenhand schema DATA --set column=kind\n")
+        assert "'a' (Is constant, all its cells are 1), 'b' (Is constant, all its cells are 'x')." in result.stderr
+        assert "then pass --schema: evenhand schema DATA --set column=kind --ignore column -o sch" in result.stderr
     Schema((Column("a", "real"),)).save("schema.toml")
     result = go("schema", "schema.toml", "--set", "a=categorical")
     assert result.exit_code == 2

@@ -9,7 +9,20 @@ import os
 import pytest
 import torch
 
-from evenhand.impartial import IMTLG, MGDA, CAGrad, PCGrad, UPGrad, _cagrad, _eigen, _kernels, _pcgrad, _solvers
+from evenhand.impartial import (
+    IMTLG,
+    MGDA,
+    CAGrad,
+    PCGrad,
+    UPGrad,
+    _cagrad,
+    _eigen,
+    _kernels,
+    _pcgrad,
+    _range,
+    _range_kernel,
+    _solvers,
+)
 
 from ._asserts import assert_close
 from ._inputs import HARD, generator
@@ -32,7 +45,7 @@ SIZES = [2, 5] if INTERPRETED else [2, 3, 5, 12, 16, 21, 43]
 @pytest.fixture(autouse=True)
 def _as_on_a_gpu(monkeypatch):
     """Kernels also for tensors of the CPU, and loops of fixed length."""
-    for module in (_cagrad, _eigen, _solvers):
+    for module in (_cagrad, _eigen, _range, _solvers):
         monkeypatch.setattr(module, "host_reads_are_free", lambda _: False)
     monkeypatch.setattr(_kernels, "usable", lambda tensor: tensor.shape[-1] <= _kernels.LARGEST)
 
@@ -175,6 +188,7 @@ LARGER = {
     "project": lambda gram: _pcgrad.project(gram, torch.arange(17, device=DEVICE).flip(0).expand(1, 17)),
     "cagrad": CAGrad(0.4).mixing,
     "least norm": IMTLG().weights,
+    "narrow": lambda gram: _range.narrow(gram.double() * 1e60, torch.float32)[0],
 }
 
 
@@ -191,8 +205,35 @@ def test_every_kernel_is_among_them(monkeypatch):
     monkeypatch.setattr(_kernels, "_launch", lambda kernel, *args: launched.add(kernel) or launch(kernel, *args))
     for call in LARGER.values():
         call(grams("random", 17, batch=1))
-    kernels = {kernel for kernel in vars(_kernels).values() if isinstance(kernel, type(_kernels._pivot))}
+    everything = [*vars(_kernels).values(), *vars(_range_kernel).values()]
+    kernels = {kernel for kernel in everything if isinstance(kernel, type(_kernels._pivot))}
     assert launched == kernels - {_kernels._solve, _kernels._correlate, _kernels._follow}  # which others call
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scale", [1e-60, 1e-30, 1.0, 1e30, 1e60])
+def test_narrow(size, scale):
+    """Squares that float32 cannot hold get a scale, the same one as without a kernel."""
+    gram = grams("norms", size).double() * scale
+    gram[1, 0] = gram[1, :, 0] = 0
+    gram[2, -1, -1] = torch.nan
+    (found, scales), (expected, expected_scales) = (
+        narrow() if kernel else torch_only(narrow)
+        for kernel in (True, False)
+        for narrow in [lambda: _range.narrow(gram, torch.float32)]
+    )
+    assert torch.equal(scales, expected_scales)
+    assert (scales == 1).all() == (scale == 1)
+    assert found.dtype == torch.float32
+    assert torch.equal(found.nan_to_num(-1), expected.nan_to_num(-1))
+
+
+@pytest.mark.parametrize("method", [MGDA(), CAGrad(0.4)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("size", [1e-24, 1e20])
+def test_lengths_whose_squares_do_not_fit(method, size):
+    rows = torch.randn(3, 4, 8, device=DEVICE).float()
+    power = 2.0 ** round(torch.tensor(size).log2().item())
+    assert_close(method(rows * power).double() / power, method(rows), 1e-5)
 
 
 METHODS = [MGDA(), UPGrad(), IMTLG(), CAGrad(0.4), PCGrad(generator=generator())]

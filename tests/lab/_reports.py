@@ -196,3 +196,27 @@ def _config(methods: Sequence[str], seeds: int, kl_weights: Sequence[float], unr
         },
         "evaluation": {"n_samples": 100, "hidden": 0.2, "generate": 300},
     }  # fmt: skip
+
+
+def survival_report(
+    share: Sequence[float] = (0.3, 0.6, 0.1),
+    rate: Sequence[float] = (17.0, 20.0, 15.0),
+    *,
+    rule: str = "balanced 0.6",
+    goals: str = "none",
+    restored: bool = True,
+    seed: int = 0,
+    sentences: Sequence[str] = (),
+) -> dict[str, Any]:
+    """A report of a short training, with the shares and rates of its three experts at the end."""
+    pairs = [f"{d}|{given}" for given in "dct" for d in "dct"]
+    run = {
+        "rule": rule, "goals": goals, "restored": restored, "scale": "", "seed": seed, "steps": 1000,
+        "share": list(share), "rate": list(rate),
+        "coherence": {pair: 0.9 if pair[0] == pair[2] else 0.5 for pair in pairs},
+    }  # fmt: skip
+    return {
+        "format": 1, "experiment": "survival", "name": f"digits_in_three-survival-{rule}-{goals}-{restored}-{seed}",
+        "data": {"name": "digits_in_three"}, "experts": ["digit", "colour", "text"], "runs": [run],
+        "sentences": list(sentences), "hardware": "an abacus", "command": "evenhand reproduce survival",
+    }  # fmt: skip

@@ -108,7 +108,7 @@ def test_names_tell_what_an_experiment_is():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "experiment should be one of 'table', 'multimodal'. Found None."),
+        ({}, "experiment should be one of 'table', 'multimodal', 'survival'. Found None."),
         ({"experiment": "tabel"}, "experiment should be one of .* Found 'tabel'."),
         ({"experiment": ["table"]}, "experiment should be one of .* Found \\['table'\\]."),
         ({"experiment": "table"}, "should have a section \\[data\\]. Found none."),
@@ -124,7 +124,7 @@ def test_names_tell_what_an_experiment_is():
         (document(training={"decay": 1}), "training.decay should be of type bool. Found 1."),
         (document(training={"lr": [1.0]}), "training.lr should be of type float. Found \\[1.0\\]."),
         (document(data={"name": 3}), "data.name should be of type str. Found 3."),
-        (document(model={"name": "gan"}), "model.name should be one of 'vae', 'hivae'. Found 'gan'."),
+        (document(model={"name": "gan"}), "model.name should be one of 'twoway', 'vae', 'hivae'. Found 'gan'."),
         (document(model={"name": ["vae"]}), "model.name should be one of"),
         (document(runs={"seeds": 3}), "runs.seeds should be a list. Found 3."),
         (document(runs={"seeds": "012"}), "runs.seeds should be a list. Found '012'."),
@@ -319,7 +319,7 @@ def neighbours(config):
             for other in others:
                 changed = {field.name: other}
                 if named and isinstance(config, TableExperiment):
-                    changed |= {"path": "", "schema": ""}
+                    changed |= {"path": "", "schema": "", "missing": ()}  # which are for files
                 if (section.name, field.name) == ("objective", "floor"):
                     changed = {"name": "siwae", "floor": 0.3}  # which no other bound has
                 try:
@@ -330,7 +330,11 @@ def neighbours(config):
 
 
 # two methods and weights of which either may be left out, so that every change is within range
-WALKED = dataclasses.replace(TABLE, runs=Runs(("sum", "imtlg"), (3, 1), (1.0, 0.5), True))
+WALKED = dataclasses.replace(
+    TABLE,
+    data=dataclasses.replace(TABLE.data, missing=("unknown", "abc")),
+    runs=Runs(("sum", "imtlg"), (3, 1), (1.0, 0.5), True),
+)
 
 
 @pytest.mark.parametrize("config", [WALKED, MULTIMODAL])

@@ -268,3 +268,26 @@ def test_errors_are_measured_by_the_range_of_the_rows_or_of_the_table(path):
 def test_so_few_rows_are_refused_however_they_are_asked_for(path):
     with pytest.raises(ValueError, match="data should have at least 20 rows to train, choose and test on. Found 5"):
         load(Data(path=str(path), rows=5))
+
+
+def test_few_rows_are_said_to_be_too_few(tmp_path):
+    make_frame()[:25].to_csv(tmp_path / "few.csv", index=False)
+    assert load(Data(path=str(tmp_path / "few.csv"))).about()["note"].startswith("Only 25 rows: too few to rely on.")
+
+
+def test_how_a_file_is_read_can_be_told(tmp_path):
+    make_frame().astype(object).fillna("abc").to_csv(tmp_path / "people.csv", index=False, header=False)
+    source = load(Data(path=str(tmp_path / "people.csv"), header="no", missing=("abc",)))
+    assert len(source.table) == ROWS
+    assert source.schema.names[0] == "x1"
+    assert any(note.startswith("'abc' was taken as missing") for note in source.conversions)
+    with pytest.raises(ValueError, match="data.header and data.missing should stand beside data.path"):
+        Data("hi", header="no")
+
+
+def test_numbers_that_cannot_be_learnt_are_named(tmp_path):
+    frame = make_frame().assign(huge=np.arange(ROWS) / 7)
+    frame.loc[3, "huge"] = 1e300
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    with pytest.raises(ValueError, match=r"hold numbers up to 1e\+30. Found 1e\+300 in column 'huge'"):
+        load(Data(path=str(tmp_path / "people.csv")))

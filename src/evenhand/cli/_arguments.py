@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 MODEL = ".safetensors"
 SET = "evenhand schema DATA --set column=kind"
-NAME_A_KIND = {"frame": f"Name the kind of one: {SET}"}  # if all columns of a frame are ignored
+NAME_A_KIND = {
+    "frame": f"\nName a kind or leave a column out, then pass --schema: {SET} --ignore column -o schema.toml"
+}
 
 DataArgument = Annotated[
     str,
@@ -37,6 +39,14 @@ Overrides = Annotated[
 SchemaOption = Annotated[
     Path | None, typer.Option("--schema", metavar="FILE", help="The kinds of the columns, written by `schema -o`.")
 ]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line of a text file holds names; found out else."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option("--missing", metavar="WORD", help="A word that stands for missing cells. May be repeated."),
+]
 Methods = Annotated[
     str | None,
     typer.Option(
@@ -52,18 +62,25 @@ Device = Annotated[str, typer.Option("--device", help="'auto' uses a GPU if ther
 Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]
 
 
-def find_data(text: str, schema: Path | None = None) -> Data:
-    """What DATA names: a file, or a public data set."""
+def find_data(
+    text: str, schema: Path | None = None, header: bool | None = None, missing: list[str] | None = None
+) -> Data:
+    """What DATA names: a file, and how it is read, or a public data set."""
     from ..lab import Data
 
     _check_schema(schema)
     with arguments():
         if text in NAMES:
+            if header is not None or missing:
+                raise refusal("--header and --missing", "be for files", f"the data set {text!r}", "Leave them out.")
             return Data(text, schema=str(schema or ""))
+        if Path(text).is_dir():
+            raise refusal("DATA", "be a file", f"the folder {text!r}", "Name a file in it.")
         if not Path(text).is_file():
             raise refusal("DATA", "be a file, or the name of a public data set", repr(text), _near(text))
         check_table_name(Path(text), "DATA")
-        return Data(path=text, schema=str(schema or ""))
+        named: Literal["", "yes", "no"] = "" if header is None else "yes" if header else "no"
+        return Data(path=text, schema=str(schema or ""), header=named, missing=tuple(missing or ()))
 
 
 def _check_schema(path: Path | None) -> None:
@@ -88,7 +105,7 @@ def _no_schema(path: Path, why: ValueError) -> BadArgumentError:
 
 def _near(text: str) -> str:
     folder = Path(text).parent
-    files = [str(folder / path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    files = [str(folder / path.name) for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
     return closest(text, [*NAMES, *files]) or "`evenhand datasets` lists the data sets."
 
 
@@ -116,6 +133,12 @@ def check_output(path: Path | None, what: str, *, suffix: str = "", table: bool 
         raise refusal(what, "be in a folder that exists", f"none at {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise refusal(what, "be in a folder that can be written to", str(path.parent))
+
+
+def check_input_is_kept(path: Path, data: str, advice: str = "Name another file.") -> None:
+    """Refuse to overwrite what is read."""
+    if path.exists() and Path(data).exists() and path.samefile(data):
+        raise refusal("OUT", "be another file than DATA, which would be overwritten", str(path), advice)
 
 
 def check_out(path: Path) -> None:

@@ -15,7 +15,9 @@ from ._arguments import (
     DataArgument,
     Device,
     Force,
+    Header,
     Methods,
+    Missing,
     Open,
     Out,
     Overrides,
@@ -48,6 +50,8 @@ def compare(
     steps: Steps = None,
     methods: Methods = None,
     schema: SchemaOption = None,
+    header: Header = None,
+    missing: Missing = None,
     out: Out = Path("runs"),
     page: Annotated[
         Path | None,
@@ -79,7 +83,7 @@ def compare(
 
     options: dict[str, Any] = {"n_seeds": seeds, "steps": steps, "methods": chosen}
     configure = partial(comparison, **{k: v for k, v in options.items() if v is not None})
-    config = prepare(console, data, schema, configure, overrides or ())
+    config = prepare(console, data, schema, configure, overrides or (), header=header, missing=missing)
     folder = train(console, config, out, force=force, device=device)
     found = compared(TableReport(folder.report()))
     show_compared(console, found)
@@ -90,13 +94,20 @@ def compare(
 
 
 def prepare(
-    console: Console, data: str, schema: Path | None, configure: Configure, overrides: Sequence[str] = ()
+    console: Console,
+    data: str,
+    schema: Path | None,
+    configure: Configure,
+    overrides: Sequence[str] = (),
+    *,
+    header: bool | None = None,
+    missing: list[str] | None = None,
 ) -> Experiment:
     """The config of an experiment on a table; prints what was assumed about it."""
     console.begin(f"reading {data}")
     from ..lab import TableExperiment, from_dict, load, to_dict
 
-    wanted = find_data(data, schema)
+    wanted = find_data(data, schema, header, missing)
 
     def config(n_rows: int) -> Experiment:
         return from_dict(to_dict(configure(wanted, n_rows)), overrides)

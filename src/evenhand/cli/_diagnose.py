@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._arguments import DataArgument, Device, Force, Out, SchemaOption, check_device
+from ._arguments import DataArgument, Device, Force, Header, Missing, Out, SchemaOption, check_device
 from ._compare import prepare, train
 from ._console import Console, number
 from ._report_words import MOST, enumerated
@@ -25,6 +25,8 @@ def diagnose(
     data: DataArgument,
     steps: Steps = 1000,
     schema: SchemaOption = None,
+    header: Header = None,
+    missing: Missing = None,
     out: Out = Path("runs"),
     force: Force = False,
     device: Device = "auto",
@@ -43,7 +45,7 @@ def diagnose(
     check_device(device)
     from ..lab import TableReport, diagnosed, diagnosis
 
-    config = prepare(console, data, schema, partial(diagnosis, steps=steps))
+    config = prepare(console, data, schema, partial(diagnosis, steps=steps), header=header, missing=missing)
     folder = train(console, config, out, force=force, device=device)
     found = diagnosed(TableReport(folder.report()))
     _show(console, found, data)

@@ -12,9 +12,9 @@ import typer
 
 from ._arguments import NAME_A_KIND, check_device, check_method, find_data
 from ._console import Console
-from ._errors import advising, refusal
+from ._errors import advising, arguments, refusal
 from ._names import complete_methods
-from ._report_words import show_rules
+from ._report_words import show_rules, too_few
 
 if TYPE_CHECKING:
     from ..tables.estimator import TabularVAE
@@ -56,18 +56,21 @@ def infer(frame: Any, changes: dict[str, Any] | None = None) -> Schema:
         return Schema.infer(frame, changes, unsupported="ignore")
 
 
-def load_frame(console: Console, data: str, schema: Path | None) -> Loaded:
+def load_frame(
+    console: Console, data: str, schema: Path | None, header: bool | None = None, missing: list[str] | None = None
+) -> Loaded:
     """The table that DATA names."""
     console.begin(f"reading {data}")
     from .. import datasets
     from ..tables.frames import read_file
     from ..tables.schema import Schema
 
-    wanted = find_data(data, schema)
+    wanted = find_data(data, schema, header, missing)
     if wanted.name:
         found = datasets.load(wanted.name)
         return Loaded(found.frame, found.schema, note=found.note)
-    file = read_file(wanted.path)
+    with arguments(header="--header", missing="--missing"):
+        file = read_file(wanted.path, header=header, missing=wanted.missing)
     return Loaded(file.frame, Schema.read(schema) if schema else None, file.conversions)
 
 
@@ -77,7 +80,7 @@ def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:
 
     schema = loaded.known
     columns = "1 column" if len(schema) == 1 else f"{len(schema)} columns"
-    console.say(f"{len(loaded.frame):,} rows, {columns} to learn.")
+    console.say(f"{len(loaded.frame):,} rows, {columns} to learn.{too_few(len(loaded.frame))}")
     show_rules(console, schema, loaded.conversions, loaded.note)
     model = TabularVAE(schema=schema, unsupported="ignore", verbose=console.bars, **options)
     console.begin("learning the table")

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ._arguments import MODEL, DataArgument, Device, SchemaOption, check_output
+from ._arguments import (
+    MODEL,
+    DataArgument,
+    Device,
+    Header,
+    Missing,
+    SchemaOption,
+    check_input_is_kept,
+    check_output,
+)
 from ._console import Console
+from ._errors import refusal
 from ._fitted import (
     Epochs,
     KLWeight,
@@ -29,10 +40,13 @@ def impute(
     ctx: typer.Context,
     data: DataArgument,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option("--output", "-o", metavar="OUT", help="The filled table: .csv, .tsv, .parquet or .feather."),
-    ],
+    ] = None,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Fill DATA itself; it is overwritten.")] = False,
     schema: SchemaOption = None,
+    header: Header = None,
+    missing: Missing = None,
     model: Annotated[
         Path | None, typer.Option("--model", metavar="FILE", help="Use a saved model; nothing is trained.")
     ] = None,
@@ -52,7 +66,8 @@ def impute(
     table without missing cells. All columns keep their names, their order and the cells that were there; ignored
     columns stay as they are. One exception: with --model, a category that the model has never seen is treated as
     missing; how many such cells were replaced is printed. With --draws, several tables are written, each a random
-    draw, so that a later analysis can tell how certain the imputed cells are.
+    draw, so that a later analysis can tell how certain the imputed cells are. DATA itself is overwritten with
+    --in-place only.
 
     \b
     Examples:
@@ -61,24 +76,42 @@ def impute(
       evenhand impute new.csv -o filled.csv --model data.safetensors
     """
     console: Console = ctx.obj
-    paths = [output] if draws is None else [numbered(output, i + 1) for i in range(draws)]
-    for path in (output, *paths):
+    target = _target(data, output, in_place)
+    paths = [target] if draws is None else [numbered(target, i + 1) for i in range(draws)]
+    for path in (target, *paths):
         check_output(path, "OUT", table=True)
+    if not in_place:
+        for path in paths:
+            check_input_is_kept(path, data, "Add --in-place if you mean it, or name another file.")
     check_output(save_model, "--save-model", suffix=MODEL)
     options = fit_options(method, kl_weight, epochs, seed, device)
     ready = None
     if model is not None:
         refuse_training("--model", schema, save_model, method, kl_weight, epochs)
         ready = load_model(model, "--model")
-    loaded = load_frame(console, data, schema)
+    loaded = load_frame(console, data, schema, header, missing)
     fitted = ready or fit(console, loaded, **options)
     keep_model(console, fitted, save_model)
     console.begin("filling the holes")
-    tables = [fitted.transform(loaded.frame)] if draws is None else fitted.sample_posterior(loaded.frame, draws, seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*missing cells are left")  # they are counted below
+        rows = loaded.frame
+        tables = [fitted.transform(rows)] if draws is None else fitted.sample_posterior(rows, draws, seed)
     written = _write(console, tables, paths)
     counts = _count(console, loaded.frame, tables[0], list(fitted.schema_.names))
     learnt = {} if ready else {"report": fitted.report().sentences(), "columns": fitted.columns_}
     console.result({"written": written, **counts, "method": fitted.method_, **learnt})
+
+
+def _target(data: str, output: Path | None, in_place: bool) -> Path:
+    """Where the filled table goes."""
+    if in_place and output is not None and not (output.exists() and output.samefile(data)):
+        raise refusal("--in-place", "be used without -o", str(output), "Leave one of them out.")
+    if in_place and not Path(data).is_file():
+        raise refusal("--in-place", "be used with a file", repr(data), "Name a file with -o OUT.")
+    if output is None and not in_place:
+        raise refusal("-o OUT", "name the file to write", "none", "Or fill DATA itself: --in-place.")
+    return Path(data) if output is None else output
 
 
 def _write(console: Console, tables: Sequence[Any], paths: Sequence[Path]) -> list[str]:
@@ -94,8 +127,11 @@ def _write(console: Console, tables: Sequence[Any], paths: Sequence[Path]) -> li
 def _count(console: Console, before: Any, after: Any, names: list[str]) -> dict[str, int]:
     """How many cells were filled and replaced in the columns of the model, and how many others are missing."""
     filled, replaced = changes(before[names], after[names])
-    left = int(after.isna().sum().sum())
-    console.say(f"{filled:,} missing cells filled." + (f" {left:,} are left, in ignored columns." if left else ""))
+    holes = after.isna().sum()
+    left, where = int(holes.sum()), [repr(str(name)) for name in holes.index[holes > 0]]
+    shown = ", ".join(where[:5]) + (f" and {len(where) - 5} more" if len(where) > 5 else "")
+    rest = f" {left:,} are left, in ignored columns: {shown}." if left else ""
+    console.say(f"{filled:,} missing cells filled.{rest}")
     if replaced:
         console.say(f"{replaced:,} cells replaced, whose categories the model has never seen.")
     return {"filled": filled, "replaced": replaced, "left": left}

@@ -10,6 +10,8 @@ from ._console import Console, number
 if TYPE_CHECKING:
     from ..tables.schema import Schema
 
+ENOUGH = 100  # rows from which on some can be held out to choose by
+
 MOST = 24  # rows of a table on a screen
 SOME = 10
 MOST_NAMES = 8  # in a sentence
@@ -68,6 +70,13 @@ def enumerated(names: Sequence[str]) -> str:
     shown = [repr(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…") for name in names[:MOST_NAMES]]
     more = len(names) - MOST_NAMES
     return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
+
+
+def too_few(n_rows: int) -> str:
+    """What to say of a table with few rows; empty if there are enough."""
+    if n_rows >= ENOUGH:
+        return ""
+    return f" These are too few to rely on what is learnt: some hundreds are needed, and below {ENOUGH} it is chance."
 
 
 def describe_schema(schema: Schema, conversions: list[str]) -> dict[str, Any]:

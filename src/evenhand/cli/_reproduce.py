@@ -43,7 +43,7 @@ TableArgument = Annotated[
 ]
 Datasets = Annotated[
     str | None,
-    typer.Option("--datasets", metavar="A,B", help="Only these tables.", autocompletion=complete_datasets),
+    typer.Option("--datasets", metavar="A,B", help="Only these data sets.", autocompletion=complete_datasets),
 ]
 Models = Annotated[
     str | None,
@@ -96,6 +96,7 @@ def reproduce(
       evenhand reproduce table1 --models vae-elbo --list
       evenhand reproduce table4 --models mmvae --executor ray --workers 8
       evenhand reproduce table1 --configs configs
+      evenhand reproduce survival --quick --models tight --seeds 5
     """
     _check_executor(executor, address, workers)
     exhibit = find_exhibit(table, REPRODUCIBLE)
@@ -118,7 +119,7 @@ def _check_executor(executor: Executor, address: str | None, workers: int | None
 
 def find_jobs(exhibit: Exhibit, datasets: str | None, models: str | None, **options: Any) -> list[Experiment]:
     """The experiments of a table or figure."""
-    chosen = split(datasets, "--datasets", NAMES), split(models, "--models", exhibit.models)
+    chosen = split(datasets, "--datasets", exhibit.datasets or NAMES), split(models, "--models", exhibit.models)
     with arguments(datasets="--datasets", models="--models", controls="--no-controls"):
         return exhibit.jobs(*chosen, **options)
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._arguments import MODEL, Device, SchemaOption, check_output
+from ._arguments import MODEL, Device, Header, Missing, SchemaOption, check_input_is_kept, check_output
 from ._console import Console
 from ._fitted import (
     Epochs,
     KLWeight,
+    Loaded,
     Method,
     SaveModel,
     Seed,
@@ -60,6 +61,8 @@ def sample(
     rows: Rows = 1000,
     given: Given = None,
     schema: SchemaOption = None,
+    header: Header = None,
+    missing: Missing = None,
     save_model: SaveModel = None,
     method: Method = "auto",
     kl_weight: KLWeight = "auto",
@@ -79,13 +82,14 @@ def sample(
     """
     console: Console = ctx.obj
     check_output(output, "OUT", table=True)
+    check_input_is_kept(output, data)
     check_output(save_model, "--save-model", suffix=MODEL)
     options = fit_options(method, kl_weight, epochs, seed, device)
     if data.endswith(MODEL):
-        refuse_training("A saved model", schema, save_model, method, kl_weight, epochs)
+        refuse_training("A saved model", schema, save_model, method, kl_weight, epochs, header, missing)
         fitted = load_model(Path(data), "MODEL")
     else:
-        fitted = _learn(console, data, schema, given or [], options)
+        fitted = _learn(console, load_frame(console, data, schema, header, missing), given or [], options)
     known = parse_given(given or [], fitted.schema_, fitted.forms_)
     keep_model(console, fitted, save_model)
     console.begin("making new rows")
@@ -97,10 +101,9 @@ def sample(
     console.result({"written": str(output), "rows": rows, "columns": [str(name) for name in made.columns]})
 
 
-def _learn(console: Console, data: str, schema: Path | None, given: list[str], options: dict[str, Any]) -> TabularVAE:
+def _learn(console: Console, loaded: Loaded, given: list[str], options: dict[str, Any]) -> TabularVAE:
     """A model of the table; what is given is checked before training."""
     from ..tables.frames import forms_of
 
-    loaded = load_frame(console, data, schema)
     parse_given(given, loaded.known, forms_of(loaded.frame, loaded.known))
     return fit(console, loaded, **options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..common import whole_file
-from ._arguments import SET, check_output
+from ._arguments import SET, Header, Missing, check_output
 from ._console import Console
 from ._errors import advising, arguments, refusal
 from ._fitted import infer, load_frame
@@ -40,6 +40,8 @@ def schema(
     ignore: Annotated[
         list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="Leave a column out. May be repeated.")
     ] = None,
+    header: Header = None,
+    missing: Missing = None,
 ) -> None:
     """Show the kinds of a table's columns, and change them.
 
@@ -55,7 +57,7 @@ def schema(
     console: Console = ctx.obj
     check_output(output, "--output", suffix=".toml")
     changes = parse_changes(settings or [], ignore or [])
-    found, conversions = _edited(console, data, changes)
+    found, conversions = _edited(console, data, changes, header, missing)
     show_rules(console, found, conversions, everything=True)
     if output is not None:
         with whole_file(output) as partial:
@@ -80,7 +82,9 @@ def parse_changes(settings: list[str], ignore: list[str]) -> dict[str, str]:
     return changes
 
 
-def _edited(console: Console, data: str, changes: dict[str, Any]) -> tuple[Schema, list[str]]:
+def _edited(
+    console: Console, data: str, changes: dict[str, Any], header: bool | None, missing: list[str] | None
+) -> tuple[Schema, list[str]]:
     from ..tables.schema import Schema
 
     if data.endswith(".toml"):
@@ -88,7 +92,7 @@ def _edited(console: Console, data: str, changes: dict[str, Any]) -> tuple[Schem
             raise refusal("DATA", "be a file", f"none at {data}")
         found, conversions = Schema.read(data), []
     else:
-        loaded = load_frame(console, data, None)
+        loaded = load_frame(console, data, None, header, missing)
         conversions = loaded.conversions
         if loaded.schema is None:
             return _inferred(loaded.frame, changes), conversions

@@ -27,7 +27,8 @@ class ArgumentError(ValueError):
     advice: str = ""
 
     def __str__(self) -> str:
-        return " ".join(filter(None, [f"{self.argument} should {self.expected}. Found {self.found}.", self.advice]))
+        told = f"{self.argument} should {self.expected}. Found {self.found}."
+        return f"{told}{self.advice}" if self.advice.startswith("\n") else f"{told} {self.advice}".rstrip()
 
     def about(self, argument: str) -> ArgumentError:
         """The same mistake in another argument's name, such as that of an option at the shell."""

@@ -15,7 +15,7 @@ from .. import __version__
 from ._whole import whole_file
 
 KEY = "evenhand"  # of the description in the file's metadata
-CHECKSUM = "evenhand-sha256"  # of the description and all tensors; files of 0.1.0 have none
+CHECKSUM = "sha256"  # in the description: of the rest of it and of all tensors; files of 0.1.0 have none
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
@@ -28,9 +28,10 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str,
         )
     # copies, because modules may share weights, which the format does not allow
     plain = {name: x.detach().cpu().contiguous().clone() for name, x in tensors.items()}
-    text = json.dumps(about)
+    # one entry, because the format does not keep the order of several, and equal models should be equal files
+    told = {**about, CHECKSUM: _checksum(json.dumps(about), plain)}
     with whole_file(path) as partial:
-        save_file(plain, partial, metadata={KEY: text, CHECKSUM: _checksum(text, plain)})
+        save_file(plain, partial, metadata={KEY: json.dumps(told)})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
@@ -49,14 +50,13 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
         raise FileNotFoundError(f"path should be a file that save() wrote. Found nothing at {path}.")
     try:
         with safe_open(path, framework="pt") as file:
-            told = file.metadata() or {}
-            text = told.get(KEY, "null")
-            about = json.loads(text)
+            about = json.loads((file.metadata() or {}).get(KEY, "null"))
             # copies, because numbers at odd places in memory are added in another order
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} should be a whole file that save() wrote. It is damaged: {error}") from error
-    if CHECKSUM in told and told[CHECKSUM] != _checksum(text, tensors):
+    known = about.pop(CHECKSUM, None) if isinstance(about, dict) else None
+    if known is not None and known != _checksum(json.dumps(about), tensors):
         raise ValueError(
             f"{path} should be a whole file that save() wrote. It is damaged: its numbers are not those that were "
             "written (the checksum differs). Take another copy, or save it again."
@@ -70,7 +70,9 @@ def _checksum(text: str, tensors: Mapping[str, Tensor]) -> str:
     for name in sorted(tensors):
         x = tensors[name]
         digest.update(f"{name} {x.dtype} {list(x.shape)}".encode())
-        digest.update(memoryview(x.contiguous().reshape(-1).view(torch.uint8).numpy()))
+        if x.numel():
+            content: Any = x.contiguous().reshape(-1).view(torch.uint8).numpy()
+            digest.update(content)
     return digest.hexdigest()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import torch
 
@@ -43,8 +43,8 @@ class MultimodalDataset:
         judge_epochs: How often the classifiers that judge generated items see a real one; None for a default that
             depends on how many there are.
         quick_judge_epochs: The same for experiments with a part of the rows only.
-        scales: The ways in which its encoders can make scales of posteriors positive, where there is a choice;
-            `modalities` then also takes ``scale``.
+        scales: The ways in which its encoders can make scales of posteriors positive, where there is a choice, its
+            default first; `modalities` then also takes ``scale``.
 
     Example:
         >>> import torch
@@ -78,6 +78,19 @@ class MultimodalDataset:
         check_number("learning_rate", self.learning_rate, above=True)
         for name in ("judge_epochs", "quick_judge_epochs"):
             check_integer(name, getattr(self, name), optional=True)
+
+    def make_modalities(self, *, n_layers: int = 1, seed: int = 0, scale: str = "") -> Mapping[str, Modality]:
+        """The networks and likelihoods, for the latent space of this data set.
+
+        Args:
+            n_layers: Hidden layers.
+            seed: Of the initial weights.
+            scale: One of `scales`; empty for the default.
+        """
+        make: Any = self.modalities
+        options = {"scale": scale} if scale else {}
+        made: Mapping[str, Modality] = make(self.n_latent, n_layers=n_layers, seed=seed, **options)
+        return made
 
     def judges(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,13 @@ from torch import Tensor, nn
 from ._gradients import Gradients, Source
 from ._method import Method
 from ._reading import Reading
+
+
+class NoReadingError(RuntimeError, AttributeError):
+    """A block is read before its first backward pass; also an AttributeError, for ``hasattr(block, "last")``."""
+
+    def __init__(self, block: str) -> None:
+        super().__init__(f"No backward pass has gone through this {block} yet: read it after loss.backward().")
 
 
 class BaseBlock(nn.Module, ABC):
@@ -40,10 +48,14 @@ class BaseBlock(nn.Module, ABC):
     def last(self) -> Reading:
         """Norms, cosines, weights and shares of the last backward pass through this block."""
         if self._last is None:
-            raise RuntimeError(
-                f"No backward pass has gone through this {type(self).__name__} yet: read it after loss.backward()."
-            )
+            raise NoReadingError(type(self).__name__)
         return self._last
+
+    def __getattr__(self, name: str) -> Any:
+        # Python asks here once more after the error of `last`, and torch would say that there is no such thing.
+        if name == "last":
+            raise NoReadingError(type(self).__name__)
+        return super().__getattr__(name)
 
     def extra_repr(self) -> str:
         return f"preserve_norm={self.preserve_norm}"
@@ -58,7 +70,7 @@ class BaseBlock(nn.Module, ABC):
 
     def _settle(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
         """The global step of Algorithm 1: f_psi on the T gradients, then their sum."""
-        if _neutral:
+        if _is_neutral():
             return self._plain(tensors, likes)
         source = self._source(tensors, likes, mask)
         if torch.is_anomaly_enabled():
@@ -66,10 +78,10 @@ class BaseBlock(nn.Module, ABC):
         gram = source.gram()
         settled = self.method.settle(Gradients(source))
         if isinstance(self.preserve_norm, Tensor):
-            total, weights = settled.total(squared_length=gram.sum((-2, -1)), where=self.preserve_norm)
+            total, weights = settled.total(as_long_as=source, where=self.preserve_norm)
         else:
-            total, weights = settled.total(squared_length=gram.sum((-2, -1)) if self.preserve_norm else None)
-        self._last = Reading(gram, weights)
+            total, weights = settled.total(as_long_as=source if self.preserve_norm else None)
+        self._last = Reading(gram, weights, source.scale)
         return total
 
     def _backward(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
@@ -116,19 +128,24 @@ def _(ticket: Tensor, tensors: list[Tensor], likes: list[Tensor], mask: Tensor |
     return [torch.empty_like(like) for like in likes]
 
 
-_neutral = False
+_this_thread = threading.local()
 
 
 @contextmanager
 def neutral_blocks() -> Iterator[None]:
-    """Within it all blocks add up their gradients and remember nothing."""
-    # A module variable, because autograd runs backward passes on threads of its own.
-    global _neutral
-    before, _neutral = _neutral, True
+    """Within it, and in this thread alone, all blocks add up their gradients and remember nothing."""
+    before = _is_neutral()
+    _this_thread.neutral = True
     try:
-        yield
+        # Otherwise backward passes on a GPU would run on threads of autograd, which know nothing of this one.
+        with torch.autograd.set_multithreading_enabled(False):
+            yield
     finally:
-        _neutral = before
+        _this_thread.neutral = before
+
+
+def _is_neutral() -> bool:
+    return getattr(_this_thread, "neutral", False)
 
 
 class exact_products:
@@ -164,42 +181,3 @@ def _check_finite(source: Source, block: str) -> None:
             f"The gradient of head {', '.join(map(str, broken))} at this {block} is NaN or infinite; "
             "look for its cause in the loss of that head."
         )
-
-
-class _NoSecondDerivative(torch.autograd.Function):
-    """Identity that raises an error when it is differentiated: what a method does has no derivative."""
-
-    @staticmethod
-    def forward(ctx: Any, tensor: Tensor, source: Tensor) -> Tensor:
-        return tensor.view_as(tensor)
-
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        raise RuntimeError(
-            "An impartiality block cannot be differentiated twice: its backward pass is a decision of "
-            "a method, not the derivative of a function. Compute second derivatives without the block."
-        )
-
-
-def forbid_double_backward(results: list[Tensor | None], incoming: Sequence[Tensor]) -> list[Tensor | None]:
-    """The results of a backward pass, made to raise an error if they are differentiated in turn."""
-    if not (torch.is_grad_enabled() and any(t.requires_grad for t in incoming)):
-        return results
-    source = torch.zeros((), requires_grad=True)
-    return [None if r is None else _NoSecondDerivative.apply(r, source) for r in results]
-
-
-STALE = (
-    "A view from an earlier step was used again: its part of the graph has been freed. Call the block "
-    "anew in every forward pass, and add the losses of all heads before one backward()."
-)
-
-
-def check_fresh(ctx: Any) -> tuple[Tensor, ...]:
-    """What was saved for this backward pass, or an error that names the mistake."""
-    try:
-        return ctx.saved_tensors
-    except RuntimeError as error:
-        if "freed" not in str(error):
-            raise
-        raise RuntimeError(STALE) from error

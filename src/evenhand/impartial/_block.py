@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ._base_block import BaseBlock, check_fresh, forbid_double_backward
+from ._base_block import BaseBlock
 from ._distributed import processes, sum_over_ranks
 from ._eigen import nearest_positive
 from ._gradients import Matrix, Source, compute_dtype
+from ._guards import check_fresh, forbid_double_backward, records
 from ._method import Method
+from ._range import measure_at
 
 
 class Block(BaseBlock):
@@ -71,7 +73,7 @@ class Block(BaseBlock):
         """Hand out n views of y, one for each head.
 
         Args:
-            y: What the heads share.
+            y: What the heads share. Real and imaginary parts of complex numbers count as features of their own.
             n: The number of heads.
             observed: Which rows each head has data for, ``[*rows, n]``, where rows are the leading axes
                 of y. Two heads are then compared by the mean over the rows both observe.
@@ -86,8 +88,15 @@ class Block(BaseBlock):
             )
         if observed is not None:
             observed = check_observed(observed, y.shape[: max(y.ndim - self.feature_axes, 0)], n)
-        if not (torch.is_grad_enabled() and y.requires_grad):
+        if not records(y):
             return tuple(y.detach() for _ in range(n))
+        if y.is_complex():
+            real = torch.view_as_real(y)
+            views = self._views(real.flatten(-2) if y.ndim else real, n, observed)
+            return tuple(torch.view_as_complex(view.reshape(real.shape)) for view in views)
+        return self._views(y, n, observed)
+
+    def _views(self, y: Tensor, n: int, observed: Tensor | None) -> tuple[Tensor, ...]:
         saved = y.detach() if self.method.uses_input else y.detach().new_empty(0)
         return _Views.apply(y, saved, observed, n, self)
 
@@ -162,7 +171,7 @@ class Features(Matrix):
         super().__init__(stacked.transpose(0, 1) if problems_end else stacked.squeeze(1))
         self._observed = None
         if observed is not None:
-            rows = observed.to(dtype).reshape(-1, self._rows, heads)
+            rows = observed.to(dtype).reshape(math.prod(self._problems), self._rows, heads)
             self._observed = rows if problems_end else rows.squeeze(0)
         self._alone = 0 < problems_end == rows_end
         self.spread = self.together = not self._alone and processes() > 1
@@ -171,18 +180,20 @@ class Features(Matrix):
     def comparison(self) -> Tensor:
         if self._observed is None:
             return self.gram()
+        gram = self.gram()
         if self._comparison is None and self._alone:
-            self._comparison = self.gram() * (self._observed.mT @ self._observed)
+            self._comparison = gram * (self._observed.mT @ self._observed)
         elif self._comparison is None:
-            rows = self.stacked().unflatten(-1, (-1, self._features))
+            rows = self.stacked().unflatten(-1, (self._rows, self._features))
             seen = (rows * self._observed.mT.unsqueeze(-1)).flatten(-2)
-            self._comparison = mean_over_common_rows(seen @ seen.mT, self._observed, self.spread)
+            seen_gram = measure_at(lambda rows: rows @ rows.mT, seen, self.scale)
+            self._comparison = mean_over_common_rows(seen_gram, self._observed, self.spread)
         return self._comparison
 
     def votes(self) -> Tensor:
         *problems, _, size = self.stacked().shape
         signs = self._y.sign().to(self.stacked().dtype).reshape(*problems, 1, size)
-        votes = (self.stacked() * signs).unflatten(-1, (-1, self._features)).sum(-2)
+        votes = (self.stacked() * signs).unflatten(-1, (self._rows, self._features)).sum(-2)
         return sum_over_ranks(votes) if self.spread else votes
 
     def restore(self, vector: Tensor) -> list[Tensor]:
@@ -205,7 +216,9 @@ def mean_over_common_rows(products: Tensor, observed: Tensor, spread: bool = Tru
     if spread:
         common, rows, products = sum_over_ranks(common), sum_over_ranks(rows), sum_over_ranks(products)
     means = products * torch.where(common > 0, rows / common, 0.0)
-    return nearest_positive(means)
+    # A head that observes nothing stays at zero, exactly: it would be the shortest one by a rounding error.
+    heard = (means.diagonal(dim1=-2, dim2=-1) != 0).to(means.dtype)
+    return nearest_positive(means) * heard.unsqueeze(-1) * heard.unsqueeze(-2)
 
 
 def dense(gradient: Tensor) -> Tensor:

@@ -57,6 +57,9 @@ def _pull(r: Correlation, number: Tensor, c: float) -> Tensor:
     length = (r.norms * projections).sum(-1, keepdim=True).clamp(min=0).sqrt()  # |T g_0|
     exists = length > r.norms.sum(-1, keepdim=True) * r.ridge**0.5  # no mean, no ball around it
     v = _best_in_ball(r, projections / length.where(exists, 1.0), c)
+    # norms that differ by more than the digits of a double leave nothing of y u - p but rounding error
+    reach = (v * times(r.matrix, v)).sum(-1, keepdim=True).clamp(min=0).sqrt()
+    v = v / (reach / c).clamp(min=1)
     return v * torch.where(exists, length, 0.0) / number * r.inverse
 
 

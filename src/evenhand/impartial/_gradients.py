@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.linalg import vecdot
 
 from ._distributed import sum_over_ranks
+from ._range import measure, wide
 from ._solvers import times
 
 
@@ -27,9 +28,15 @@ class Source(ABC):
     together: bool = False
     """Whether all processes settle one problem together, and so must draw the same random numbers."""
 
+    scale: Tensor | None = None
+    """What the gradients were multiplied with before `gram`, ``[...]``, or None for 1; known after `gram`.
+
+    A power of two, other than 1 only where squares would leave the range of float32.
+    """
+
     @abstractmethod
     def gram(self) -> Tensor:
-        """All inner products ``[..., T, T]``, over the whole batch of all processes."""
+        """All inner products ``[..., T, T]``, over the whole batch of all processes, of gradients times `scale`."""
 
     def comparison(self) -> Tensor:
         """The Gram matrix by which methods compare heads; a different one where cells are missing."""
@@ -155,29 +162,42 @@ class Gradients:
         gram = self._source.gram()
         return gram.new_ones(gram.shape[:-1])
 
-    def total(
-        self, *, squared_length: Tensor | None = None, where: Tensor | None = None
-    ) -> tuple[list[Tensor], Tensor]:
+    def total(self, *, as_long_as: Source | None = None, where: Tensor | None = None) -> tuple[list[Tensor], Tensor]:
         """The sum of the gradients, at a given length if any, and how much of each is in it.
 
         Args:
-            squared_length: The square of the length, ``[...]``.
+            as_long_as: The gradients whose plain sum has that length.
             where: In which problems the length is to be changed, ``[...]``; in all if None.
         """
         weights = self.weights()
         if self._mask is None:
-            if squared_length is not None:
+            if as_long_as is not None:
                 gram = self._source.gram()
                 square = vecdot(weights, times(gram, weights))
-                weights = weights * _rescaling(squared_length, square, gram, weights, where)
+                weights = weights * _rescaling(self._square_of(as_long_as), square, gram, weights, where)
             return self._source.combine(weights), weights
         vector = self._source.combine_features(self._multipliers())
-        if squared_length is not None:
-            square = vecdot(vector, vector)
-            square = sum_over_ranks(square) if self._source.spread else square
-            factor = _rescaling(squared_length, square, self._source.gram(), weights, where)
+        if as_long_as is not None:
+            gram = self._source.gram()
+            square = self._square(vector).to(gram.dtype)
+            factor = _rescaling(self._square_of(as_long_as), square, gram, weights, where)
             vector, weights = vector * factor, weights * factor
         return self._source.restore(vector), weights
+
+    def _square(self, vector: Tensor) -> Tensor:
+        """The squared length ``[...]`` of a vector ``[..., n]``, at the scale of the source."""
+        scale = self._source.scale
+        square = vecdot(vector, vector) if scale is None else vecdot(wide(vector), wide(vector)) * scale.square()
+        return sum_over_ranks(square) if self._source.spread else square
+
+    def _square_of(self, source: Source) -> Tensor:
+        """The squared length ``[...]`` of the plain sum of other gradients, at the scale of these."""
+        square = source.gram().sum((-2, -1))
+        ours, theirs = self._source.scale, source.scale
+        if ours is theirs:
+            return square
+        ratio = (1.0 if ours is None else ours) / (1.0 if theirs is None else theirs)
+        return (ratio**2 * square).to(square.dtype)
 
     def _mixed(self, rows: Tensor) -> Tensor:
         if self._matrix is not None:
@@ -209,9 +229,12 @@ class Matrix(Source):
 
     def gram(self) -> Tensor:
         if self._gram is None:
-            gram = products(self._gradients)
-            self._gram = sum_over_ranks(gram) if self.spread else gram
+            self._gram, self.scale = measure(self._products, self._gradients)
         return self._gram
+
+    def _products(self, rows: Tensor) -> Tensor:
+        gram = products(rows)
+        return sum_over_ranks(gram) if self.spread else gram
 
     def votes(self) -> Tensor:
         return self._gradients
@@ -251,7 +274,8 @@ def compute_dtype(tensor: Tensor) -> torch.dtype:
 
 def _per_feature(multipliers: Tensor, gradients: Tensor) -> Tensor:
     """Multipliers ``[..., T, m]`` applied to gradients ``[..., T, rows * m]``."""
-    rows = gradients.unflatten(-1, (-1, multipliers.shape[-1]))
+    features = multipliers.shape[-1]
+    rows = gradients.unflatten(-1, (gradients.shape[-1] // max(features, 1), features))
     return (rows * multipliers.unsqueeze(-2)).flatten(-2)
 
 
@@ -262,8 +286,10 @@ def _rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, wh
     rounding error of its terms. Nor is it made longer by more than 1 / eps: a method may settle on a gradient that
     has vanished beside others (MGDA does), and then it is their rounding error that would be blown up.
     """
-    terms = vecdot(weights.square(), gram.diagonal(dim1=-2, dim2=-1))
+    # in this order, because the square of a weight alone may be too large
+    terms = vecdot(weights * gram.diagonal(dim1=-2, dim2=-1), weights)
     eps = torch.finfo(gram.dtype).eps
     length = torch.maximum(square, terms * (gram.shape[-1] ** 2 * eps))
-    factor = (wanted.clamp(min=0) / (length + (length == 0))).sqrt().clamp(max=1 / eps)
+    # of two roots, because a ratio of squares may be too large
+    factor = (wanted.clamp(min=0).sqrt() / (length + (length == 0)).sqrt()).clamp(max=1 / eps)
     return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)

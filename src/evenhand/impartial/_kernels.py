@@ -312,7 +312,10 @@ def _cagrad(
     largest = tl.max(inverse, 0)
     a = inverse / tl.where(largest == 0, 1.0, largest)
     v = _follow(matrix, q, a, active, ridge, c, heads, BLOCK)
-    pull = tl.where(v < 0, 0.0, v) * tl.where(exists, length, 0.0) / number * inverse
+    v = tl.where(v < 0, 0.0, v)
+    square = tl.sum(v * tl.sum(matrix * v[None, :], 1), 0)
+    v = v / tl.where(square > c * c, tl.sqrt(square) / c, 1.0)
+    pull = v * tl.where(exists, length, 0.0) / number * inverse
     rows = tl.where(active, 1.0, 0.0)[:, None] * (pull[None, :] + tl.where(diagonal, 1.0, 0.0))
     tl.store(mixings + entries, rows / number, mask=inside_tile)
 

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ._base_block import BaseBlock, check_fresh, forbid_double_backward
+from ._base_block import BaseBlock
 from ._block import check_observed, mean_over_common_rows
 from ._distributed import processes, sum_over_ranks
 from ._gradients import Source, compute_dtype
+from ._guards import check_fresh, forbid_double_backward, records
 from ._method import Method
+from ._range import measure, measure_at
 from ._solvers import times
 
 
@@ -84,8 +86,15 @@ class LinearBlock(BaseBlock):
                 f"y should have shape {[*lead, '*rows', weight.shape[-1]]} to fit weight "
                 f"{list(weight.shape)}. Found {list(y.shape)}."
             )
+        if y.is_complex() or weight.is_complex():
+            raise ValueError(
+                f"y and weight should be real. Found {y.dtype} and {weight.dtype}; use a Block followed by one "
+                "linear layer per head, which takes complex numbers."
+            )
         if observed is not None:
             observed = check_observed(observed, y.shape[:-1], self.n).flatten(len(lead), -2)
+        if not records(y, weight, bias):
+            return _linear(y, weight, bias)
         if y.ndim == weight.ndim:
             return _LinearHeads.apply(y, weight, bias, observed, self)
         eta = _LinearHeads.apply(y.flatten(len(lead), -2), weight, bias, observed, self)
@@ -103,6 +112,16 @@ class LinearBlock(BaseBlock):
         return [(h @ weight.to(h.dtype)).to(likes[0].dtype)]
 
 
+def _linear(y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """A linear layer for every problem of the leading axes of weight ``[..., P, h]``; y may have more."""
+    if weight.ndim == 2:
+        return F.linear(y, weight, bias)
+    rows = y.flatten(weight.ndim - 2, -2)
+    eta = rows @ weight.mT
+    eta = eta if bias is None else eta + bias.unsqueeze(-2)
+    return eta.unflatten(-2, y.shape[weight.ndim - 2 : -1])
+
+
 class _LinearHeads(torch.autograd.Function):
     """A linear layer whose gradient with respect to its input is the impartial sum."""
 
@@ -112,10 +131,7 @@ class _LinearHeads(torch.autograd.Function):
     ) -> Tensor:
         ctx.block, ctx.observed = block, observed
         ctx.save_for_backward(y, weight)
-        if weight.ndim == 2:
-            return F.linear(y, weight, bias)
-        eta = y @ weight.mT
-        return eta if bias is None else eta + bias.unsqueeze(-2)
+        return _linear(y, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, *incoming: Tensor) -> Any:
@@ -157,15 +173,16 @@ class LinearHeads(Source):
 
     def gram(self) -> Tensor:
         if self._gram is None:
-            self._gram = sum_over_ranks(self._products(self._h))
+            self._gram, self.scale = measure(lambda h: sum_over_ranks(self._products(h)), self._h)
         return self._gram
 
     def comparison(self) -> Tensor:
         if self._observed is None:
             return self.gram()
         if self._comparison is None:
-            seen = self._products(self._h * (self._observed @ self._member.mT))
-            self._comparison = mean_over_common_rows(seen, self._observed)
+            self.gram()
+            seen = self._h * (self._observed @ self._member.mT)
+            self._comparison = mean_over_common_rows(measure_at(self._products, seen, self.scale), self._observed)
         return self._comparison
 
     def votes(self) -> Tensor:
@@ -187,5 +204,6 @@ class LinearHeads(Source):
         return [vector.reshape(self._y.shape).to(self._y.dtype)]
 
     def _products(self, h: Tensor) -> Tensor:
-        pairs = (h.mT @ h) * (self._weight @ self._weight.mT)  # [..., P, P]
-        return self._member.mT @ pairs @ self._member
+        weight, member = self._weight.to(h.dtype), self._member.to(h.dtype)
+        pairs = (h.mT @ h) * (weight @ weight.mT)  # [..., P, P]
+        return member.mT @ pairs @ member

@@ -173,7 +173,10 @@ def _mean_over_samples(reading: Reading) -> Reading:
         tensor = tensor.detach().cpu()
         return tensor.reshape(-1, *tensor.shape[tensor.ndim - axes :]).mean(0)
 
-    return Reading(mean(reading.gram, 2), mean(reading.weights, 1))
+    gram = reading.gram
+    if reading.scale is not None:  # of every sample its own
+        gram = gram.to(reading.scale.dtype) / reading.scale.square()[..., None, None]
+    return Reading(mean(gram, 2), mean(reading.weights, 1))
 
 
 def _percent(share: float) -> str:

@@ -17,8 +17,8 @@ class NashMTL(Scaling):
     .. math:: G w = 1 / w, \quad w > 0, \qquad \text{the minimum of }
               \tfrac12 w^\top G w - \textstyle\sum_t \log w_t
 
-    The direction does not change when a head's gradient is scaled. Newton's method on this
-    self-concordant function solves it to machine precision. Bargaining leaves the length open; the
+    The direction does not change when a head's gradient is scaled. Newton's method along the curves
+    :math:`w_t (G w)_t = 1` solves it to machine precision. Bargaining leaves the length open; the
     sum gets the length :math:`(\sum_t \|g_t\|^2)^{1/2}`, which is that of the plain sum for orthogonal
     gradients.
 
@@ -34,23 +34,25 @@ class NashMTL(Scaling):
 
 
 def _bargain(r: Correlation) -> Tensor:
-    """Solve R u = 1 / u. Along every ray the minimum is known: u'Ru = T."""
+    """Solve R u = f with u f = 1. Along every ray the point is known: u'Ru = T.
+
+    Newton's method along the curves u f = 1, as in FairGrad: the place on a curve is u - f, in which both are nearly
+    linear. Gradients that nearly cancel have weights of very different size, to which steps in u come only slowly.
+    """
     matrix = r.matrix + torch.diag_embed(torch.full_like(r.norms, r.ridge))
     number = r.norms.shape[-1]
+    identity = torch.eye(number, dtype=matrix.dtype, device=matrix.device)
     u = torch.ones_like(r.norms)
     for _ in range(ROUNDS):
         force = times(matrix, u)
         stretch = (number / (u * force).sum(-1, keepdim=True)).sqrt()
         u, force = u * stretch, force * stretch
-        gradient = force - 1 / u
-        # Newton in relative steps u (1 + step): the scaled Hessian diag(u) R diag(u) + I is well behaved
-        hessian = matrix * u.unsqueeze(-1) * u.unsqueeze(-2)
-        hessian = hessian + torch.eye(number, dtype=u.dtype, device=u.device)
-        slope = u * gradient
-        step = solve_positive(hessian, -slope.unsqueeze(-1)).squeeze(-1)
-        decrement = -(slope * step).sum(-1, keepdim=True).clamp(max=0)
-        damping = torch.where(decrement > 0.06, 1 / (1 + decrement.sqrt()), 1.0)
-        u = u * (1 + damping * step).clamp(min=0.01)
-        if host_reads_are_free(u) and not (decrement > 1e-14).any():  # the step just taken has squared it
+        # in relative steps, which make the system diag(u) R diag(u) + I well behaved
+        system = matrix * u.unsqueeze(-1) * u.unsqueeze(-2) + identity
+        step = solve_positive(system, (1 - u * force).unsqueeze(-1)).squeeze(-1)
+        inverse = 1 / u
+        difference = u - inverse + step * (u + inverse)
+        u = (difference / 2).asinh().exp()  # the u with this u - 1 / u
+        if host_reads_are_free(u) and not (step.abs() > 1e-8).any():  # the next one would square it
             break
     return u

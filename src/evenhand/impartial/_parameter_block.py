@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ._base_block import BaseBlock, check_fresh, forbid_double_backward
+from ._base_block import BaseBlock
 from ._block import check_number, dense
 from ._distributed import processes, sum_over_ranks
 from ._gradients import PARTS, Matrix, Source, compute_dtype
+from ._guards import check_fresh, forbid_double_backward, records
 from ._method import Method
 
 
@@ -51,12 +52,13 @@ class ParameterBlock(BaseBlock):
         n = check_number(n)
         self.method.check_heads(n)
         (module,) = self._shared
-        trained = {name: p for name, p in module.named_parameters() if p.requires_grad}
-        if not trained or not torch.is_grad_enabled():
+        _check_whole(module)
+        names = _trained(module)
+        if not records(*names):
             return [module] * n
-        sentinel = next(iter(trained.values())).new_empty(0)
-        aliases = _Aliases.apply(sentinel, n, self, *trained.values())
-        return [_View(module, dict(zip(trained, aliases[head::n], strict=True))) for head in range(n)]
+        real = [torch.view_as_real(p) if p.is_complex() else p for p in names]
+        aliases = _Aliases.apply(real[0].new_empty(0), n, self, *real)
+        return [_View(module, _by_name(names, aliases[head::n])) for head in range(n)]
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         return Parameters(tensors, likes)
@@ -74,7 +76,43 @@ class _View:
         self._aliases = aliases
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return functional_call(self._module, self._aliases, args, kwargs)
+        return functional_call(self._module, self._aliases, args, kwargs, tie_weights=False)
+
+
+def _trained(module: nn.Module) -> dict[Tensor, list[str]]:
+    """The parameters that are trained, each with its names: one for every module that holds it.
+
+    A module that stands in two places has one name; functional_call would take its second place for another module.
+    """
+    names: dict[Tensor, list[str]] = {}
+    for path, part in module.named_modules():
+        for name, p in part.named_parameters(recurse=False, remove_duplicate=False):
+            if p.requires_grad:
+                names.setdefault(p, []).append(f"{path}.{name}" if path else name)
+    return names
+
+
+def _by_name(names: dict[Tensor, list[str]], aliases: Sequence[Tensor]) -> dict[str, Tensor]:
+    pairs = zip(names.items(), aliases, strict=True)
+    return {
+        name: torch.view_as_complex(a) if p.is_complex() else a for (p, all_names), a in pairs for name in all_names
+    }
+
+
+def _check_whole(module: nn.Module) -> None:
+    """FSDP puts its own parameters in place of a module's before every call, and so in place of aliases."""
+    sharded = [name for name, part in module.named_modules() if _is_sharded(part)]
+    if sharded:
+        raise ValueError(
+            f"module should not be sharded by itself. Found FSDP at {sharded[0] or 'the module itself'!r}, which "
+            "would replace the block's aliases by parameters of its own and leave out the block. Shard a module that "
+            "contains it and calls the block in its own forward(), and leave this module and its parts whole."
+        )
+
+
+def _is_sharded(module: nn.Module) -> bool:
+    # by name: importing torch.distributed.fsdp takes a second, and most have no use for it
+    return any(kind.__name__ in ("FSDPModule", "FullyShardedDataParallel") for kind in type(module).__mro__)
 
 
 class _Aliases(torch.autograd.Function):

@@ -25,18 +25,21 @@ class Section:
     """A part of the paper's experiments, of which several tables and figures are made.
 
     Attributes:
-        experiment: What its reports call themselves: "table", "multimodal", or "" if they are no experiment's.
+        experiment: What its reports call themselves: "table", "multimodal", "survival", or "" if they are no
+            experiment's.
         models: What `Exhibit.jobs` can be asked for.
         committed: Where a clone of the repository has its reports.
         reader: The function that reads the reports.
         planner: The function that plans the runs; none if they are not to be run.
+        datasets: The data sets it can be run on, if these are not the tables.
     """
 
-    experiment: Literal["table", "multimodal", ""]
+    experiment: Literal["table", "multimodal", "survival", ""]
     models: tuple[str, ...]
     committed: str
     reader: str
     planner: str = ""
+    datasets: tuple[str, ...] = ()
 
 
 TABLES = Section(
@@ -46,6 +49,11 @@ TABLES = Section(
 MODALITIES = Section(
     "multimodal", ("mvae", "mmvae", "mopoe"), "paper/multimodal/reports",
     "results:read_experiments", "_plans:plan_modalities",
+)  # fmt: skip
+SURVIVAL = Section(
+    "survival",
+    ("tight", "balanced0.5", "balanced0.6", "tempered", "partly-tight", "loose-to-tight", "defensive", "loose"),
+    "paper/survival", "results:read_survivals", "_plans:plan_survival", ("mnist_svhn_text", "digits_in_three"),
 )  # fmt: skip
 BENCHMARKS = Section("", (), "paper/multimodal", "results:read_benchmarks")
 
@@ -85,6 +93,11 @@ class Exhibit:
         return self.section.models
 
     @property
+    def datasets(self) -> tuple[str, ...]:
+        """The data sets that `jobs` knows; empty if these are the tables of `evenhand.datasets`."""
+        return self.section.datasets
+
+    @property
     def committed(self) -> Path:
         """Where a clone of the repository has its reports."""
         return Path(self.section.committed)
@@ -101,7 +114,7 @@ class Exhibit:
         """The experiments that it is made of. What does not apply to it is an `ArgumentError`.
 
         Args:
-            datasets: Only these tables.
+            datasets: Only these data sets.
             models: Only these of `models`.
             n_seeds: How many seeds; as in the paper, or fewer if quick.
             quick: Whether to plan a small version, for a CPU.
@@ -198,6 +211,7 @@ EXHIBITS: Mapping[str, Exhibit] = MappingProxyType({exhibit.name: exhibit for ex
             any_network=True),
     Exhibit("rate-distortion", "error over rate", TABLES, "figures:rate_distortions", figure=True,
             any_network=True),
+    Exhibit("survival", "which experts live, by bound and goals", SURVIVAL, "results:survival"),
     Exhibit("overhead", "what blocks cost", BENCHMARKS, "results:overhead"),
 )})  # fmt: skip
 """All tables and figures by name, the paper's first."""

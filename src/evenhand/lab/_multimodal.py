@@ -7,6 +7,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -107,21 +108,29 @@ class _Rows(NamedTuple):
 
 def _load(config: MultimodalExperiment, dataset: MultimodalDataset) -> _Rows:
     seed, wanted = config.training.seed, config.data.rows
-    everything, test = _split(dataset, "train", seed), _split(dataset, "test", 0)
-    n, note = len(everything), everything.note
-    if not FEWEST <= (wanted or n) <= n:
-        raise ValueError(f"data.rows should be 0 for all, or from {FEWEST} to {n}. Found {wanted}.")
-    if wanted:
-        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
-        everything = everything.subset(order[:wanted])
-        note = f"{note} {wanted} of {n} training rows, taken at random.".strip()
+    everything, test = load_split(dataset, "train", seed), load_split(dataset, "test", 0)
+    everything = some_training_rows(everything, wanted, seed)
+    note = everything.note
     if everything.labels is None or test.labels is None:
         note = f"{note} {UNLABELLED}".strip()
     train, validation = split_pairs(everything, seed=seed)
     return _Rows(train, validation, test, note)
 
 
-def _split(dataset: MultimodalDataset, split: Split, seed: int) -> LabelledModalities:
+def some_training_rows(everything: LabelledModalities, wanted: int, seed: int) -> LabelledModalities:
+    """So many rows, taken at random, with a note that says so; all if 0 are wanted."""
+    n = len(everything)
+    if not FEWEST <= (wanted or n) <= n:
+        raise ValueError(f"data.rows should be 0 for all, or from {FEWEST} to {n}. Found {wanted}.")
+    if not wanted:
+        return everything
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    note = f"{everything.note} {wanted} of {n} training rows, taken at random.".strip()
+    return replace(everything.subset(order[:wanted]), note=note)
+
+
+def load_split(dataset: MultimodalDataset, split: Split, seed: int) -> LabelledModalities:
+    """The rows of a split, checked."""
     rows: object = dataset.load(split, seed=seed)
     if not isinstance(rows, LabelledModalities):
         raise ValueError(
@@ -192,7 +201,7 @@ def _train(
         return float(json.loads(history.read_text())["seconds"])
     if device.index:
         raise ValueError(f"device should be the first one that is visible. Found {device}. Set CUDA_VISIBLE_DEVICES.")
-    progress = _Progress(folder, tick, config.training.epochs)
+    progress = Progress(folder, tick, config.training.epochs)
     every = save_steps or SAVE_STEPS.get(device.type, SAVE_STEPS["cpu"])
     model.fit(
         rows.train.data,
@@ -230,7 +239,7 @@ def _lives(folder: Folder, names: list[str], modalities: list[str]) -> dict[str,
     return {"names": names, "steps": [row["step"] for row in rows], **lives, **about}
 
 
-class _Progress:
+class Progress:
     """A logger for Fabric that says how far training is, and keeps how long it has taken over all starts."""
 
     def __init__(self, folder: Folder, tick: Tick, epochs: int) -> None:

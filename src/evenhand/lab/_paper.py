@@ -112,7 +112,8 @@ def diagnosis(data: Data, n_rows: int, *, steps: int = 1000) -> TableExperiment:
         steps: About how long to train.
     """
     config = comparison(data, n_rows, n_seeds=1, steps=steps, methods=())
-    return replace(config, runs=replace(config.runs, kl_weights=(1.0,)), evaluation=Evaluation(5))
+    runs = replace(config.runs, kl_weights=(1.0,), label="diagnose")
+    return replace(config, runs=runs, evaluation=Evaluation(5))
 
 
 def _known(name: str, found: Sequence[str], known: Sequence[str]) -> None:

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..common import ArgumentError
-from ._catalogue import MODALITIES
+from ._catalogue import MODALITIES, SURVIVAL
 from ._config import Experiment
 from ._paper import table1_jobs
 from ._paper_multimodal import multimodal_jobs
+from ._paper_survival import survival_jobs
 
 
 def plan_tables(
@@ -67,8 +68,40 @@ def plan_modalities(
         raise ArgumentError(
             "datasets", f"be left out for {name}, which is about MNIST-SVHN-Text", ", ".join(datasets)
         )
-    unknown = [model for model in models or () if model not in MODALITIES.models]
-    if unknown:
-        raise ArgumentError("models", f"be among {', '.join(MODALITIES.models)}", repr(unknown[0]))
+    _check_among("models", models, MODALITIES.models)
     experts: Any = models or MODALITIES.models
     return [*multimodal_jobs(objectives, experts, None if n_seeds is None else range(n_seeds), quick)]
+
+
+def plan_survival(
+    name: str,
+    *,
+    datasets: Sequence[str] | None,
+    models: Sequence[str] | None,
+    n_seeds: int | None,
+    quick: bool,
+    controls: bool,
+) -> list[Experiment]:
+    """Short trainings in which survivors are counted; models are bounds here, and there are no controls.
+
+    Args:
+        name: Of the table.
+        datasets: Those that were asked for; None for the paper's, or if quick for digits in three modalities.
+        models: The bounds that were asked for, or None for all; if quick, for the paper's and ours.
+        n_seeds: How many seeds.
+        quick: Whether to plan a small version.
+        controls: Should be True.
+    """
+    if not controls:
+        raise ArgumentError("controls", f"be left out for {name}, which has none", "False")
+    _check_among("datasets", datasets, SURVIVAL.datasets)
+    _check_among("models", models, SURVIVAL.models)
+    chosen = datasets or [SURVIVAL.datasets[1 if quick else 0]]
+    seeds = None if n_seeds is None else range(n_seeds)
+    return [job for data in chosen for job in survival_jobs(data, models, seeds, quick)]
+
+
+def _check_among(argument: str, asked: Sequence[str] | None, known: Sequence[str]) -> None:
+    unknown = [name for name in asked or () if name not in known]
+    if unknown:
+        raise ArgumentError(argument, f"be among {', '.join(known)}", repr(unknown[0]))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,16 @@ import torch
 
 from .. import __version__
 from ..common import Tick, find_device
-from ._config import Experiment, TableExperiment, resolve
+from ._config import Experiment, MultimodalExperiment, SurvivalExperiment, TableExperiment, resolve
 from ._folder import Folder
 from ._multimodal import run_multimodal
+from ._survival import run_survival
 from ._tabular import run_table
 from .results import FORMAT
+
+RUNNERS: Mapping[type[Experiment], Callable[..., dict[str, Any]]] = MappingProxyType(
+    {TableExperiment: run_table, MultimodalExperiment: run_multimodal, SurvivalExperiment: run_survival}
+)
 
 
 def run(
@@ -60,10 +67,7 @@ def run(
         if folder.state == "done":  # another process may have ended it just now
             return folder
         folder.begin()
-        if isinstance(config, TableExperiment):
-            report = run_table(config, folder, **place)
-        else:
-            report = run_multimodal(config, folder, **place)
+        report = RUNNERS[type(config)](config, folder, **place)
         folder.write_json("report.json", {"format": FORMAT, "command": command} | report | _where(device))
         folder.finish()
     return folder

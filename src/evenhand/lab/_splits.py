@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ from torch import Tensor
 
 from .. import datasets
 from ..tables.families import FAMILIES, Family, Sizes
-from ..tables.frames import RawTable, read, read_file
+from ..tables.frames import RawTable, check_extremes, read, read_file
 from ..tables.inference import column_errors
 from ..tables.schema import Schema
 from ..tables.stack import Preparation, Rows
 from ._config import Data, Model, TableExperiment
 
 TRAIN, VALIDATION = 0.7, 0.1  # shares of the rows; the rest is tested on
-FEWEST = 20  # rows of a table that can be split
+FEWEST, ENOUGH = 20, 100  # rows of a table that can be split, and those that are needed to rely on what is found
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,9 @@ def load(data: Data) -> Source:
         raise ValueError(
             f"data should have at least {FEWEST} rows to train, choose and test on. Found {data.rows or n}."
         )
+    if n < ENOUGH:
+        few = f"Only {n} rows: too few to rely on. What is found on so few test rows is mostly chance."
+        source = replace(source, note=f"{source.note} {few}".strip())
     if data.rows and data.rows < n:
         some = np.sort(np.random.default_rng(0).permutation(n)[: data.rows])
         note = f"{source.note} {data.rows} of {n} rows, taken at random.".strip()
@@ -72,12 +75,15 @@ def _public(name: str) -> Source:
 
 
 def _from_file(data: Data) -> Source:
-    file = read_file(data.path)
+    named = {"": None, "yes": True, "no": False}[data.header]
+    file = read_file(data.path, header=named, missing=data.missing)
     if data.schema:
         schema = Schema.read(data.schema)
     else:
         schema = Schema.infer(file.frame, unsupported="ignore")
-    return Source(read(file.frame, schema), schema, Path(data.path).name, conversions=file.conversions)
+    table = read(file.frame, schema)
+    check_extremes(table, schema)
+    return Source(table, schema, Path(data.path).name, conversions=file.conversions)
 
 
 class Splits:

@@ -15,7 +15,7 @@ MICROSECONDS_PER_DAY = 86_400e6
 LARGEST_WHOLE = 2**53  # beyond it, double precision leaves whole numbers out
 EPOCH = datetime.datetime(1970, 1, 1)
 
-Sort = Literal["number", "boolean", "text", "category", "time", "nothing"]
+Sort = Literal["number", "boolean", "text", "category", "time", "mixed", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,10 @@ class Cells:
     """A column as plain arrays.
 
     Attributes:
-        sort: What the cells are; ``"nothing"`` if none can be told because all are missing.
-        values: Numbers in double precision (booleans 0 and 1, times in days); text and categories as objects.
+        sort: What the cells are; ``"mixed"`` if numbers and texts, ``"nothing"`` if none can be told because all are
+            missing.
+        values: Numbers in double precision (booleans 0 and 1, times in days); text, categories and what is mixed as
+            objects.
         observed: Which cells are not missing; the others have no meaning.
         categories: The declared categories, for categories.
         ordered: Whether these have an order.
@@ -59,6 +61,15 @@ def columns_of(frame: Any) -> dict[str, Any]:
 def n_rows(frame: Any) -> int:
     """The number of rows of a frame or an array."""
     return int(frame.num_rows if nw.dependencies.is_pyarrow_table(frame) else len(frame))
+
+
+def n_missing(column: Any) -> int:
+    """How many cells of a native column are missing, whatever the others are."""
+    if isinstance(column, np.ndarray):
+        return sum(map(is_missing, column.tolist()))
+    series = nw.from_native(column, series_only=True)
+    nan = series.is_nan() if series.dtype.is_float() else series.is_null()
+    return int((series.is_null() | nan).sum())
 
 
 def cells(column: Any) -> Cells:
@@ -165,6 +176,10 @@ def _objects(values: Sequence[Any], observed: NDArray[np.bool_]) -> Cells:
     seen = [value for value, there in zip(values, observed, strict=True) if there]
     sorts = {_sort_of(value) for value in seen}
     types = sorted({type(value).__name__ for value in seen})
+    if sorts == {"number", "text"}:
+        both = np.empty(len(observed), dtype=object)
+        both[observed] = seen
+        return Cells("mixed", both, observed)
     if len(sorts) > 1:
         raise ValueError(f"mixes values of type {', '.join(types)}; convert it to one type")
     sort = sorts.pop() if sorts else "nothing"
@@ -181,7 +196,7 @@ def _objects(values: Sequence[Any], observed: NDArray[np.bool_]) -> Cells:
         numbers[observed] = [float(value) for value in seen]
         return _numbers(numbers)
     if sort == "time":
-        numbers[observed] = [_days(value) * MICROSECONDS_PER_DAY for value in seen]
+        numbers[observed] = [days(value) * MICROSECONDS_PER_DAY for value in seen]
         return _times(numbers)
     numbers[observed] = [float(value) for value in seen]
     return Cells("boolean" if sort == "boolean" else "nothing", numbers, observed)
@@ -199,7 +214,8 @@ def _sort_of(value: Any) -> str:
     return "other"
 
 
-def _days(value: datetime.date | datetime.timedelta) -> float:
+def days(value: datetime.date | datetime.timedelta) -> float:
+    """A duration, or the time since 1970-01-01 (in UTC where there is a zone), in days."""
     if isinstance(value, datetime.timedelta):
         return value / datetime.timedelta(days=1)
     if isinstance(value, datetime.datetime):

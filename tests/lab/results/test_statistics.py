@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.lab.results import corrected_paired_t_test
+from evenhand.lab.results import corrected_paired_t_test, wilson
 
 DIFFERENCES = [-0.03, -0.01, -0.04, -0.02, 0.01]
 
@@ -68,3 +68,25 @@ def test_equal_differences():
 def test_mistakes_are_named(differences, ratio, alternative, message):
     with pytest.raises(ValueError, match=message):
         corrected_paired_t_test(differences, ratio, alternative=alternative)
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "low", "high"),
+    [
+        (0, 10, 0.0, 0.2775),
+        (10, 10, 0.7225, 1.0),
+        (5, 10, 0.2366, 0.7634),
+        (20, 20, 0.8389, 1.0),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_s_interval(k, n, low, high):
+    assert wilson(k, n) == pytest.approx((low, high), abs=1e-4)
+    exact = stats.binomtest(k, n).proportion_ci(method="wilson")
+    assert wilson(k, n) == pytest.approx((exact.low, exact.high), abs=1e-6)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 0), (3, 2), (-1, 4)])
+def test_wilson_s_interval_is_of_k_of_n(k, n):
+    with pytest.raises(ValueError, match="k should be from 0 to n"):
+        wilson(k, n)

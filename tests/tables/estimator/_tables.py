@@ -120,7 +120,7 @@ def dependent(n=400, seed=0, missing=0.0):
 @functools.cache
 def well_trained():
     """An estimator that has learnt the dependence of these columns."""
-    options = {"n_hidden": 16, "n_layers": 2, "kl_weight": 0.3, "max_epochs": 60, "lr": 1e-2, "batch_size": 64}
+    options = {"n_hidden": 32, "n_layers": 2, "kl_weight": 0.3, "max_epochs": 60, "lr": 1e-2, "batch_size": 64}
     return tiny(**options).fit(dependent())
 
 

@@ -25,8 +25,9 @@ CHANGES = [
     ({"n_hidden": 8}, {"n_hidden": 9}),
     ({"n_layers": 1}, {"n_layers": 2}),
     ({"n_samples": 1}, {"n_samples": 4}),
-    ({"hide": 0.0}, {"hide": 0.5}),
-    ({"hide": "auto"}, {"hide": 0.4}),
+    ({"hide": 0.1}, {"hide": 0.5}),
+    ({"hide": "auto"}, {"hide": 0.3}),
+    ({"hide": 0.0, "model": "vae"}, {"hide": 0.5, "model": "vae"}),
     ({"max_epochs": 2}, {"max_epochs": 3}),
     ({"batch_size": 40}, {"batch_size": 20}),
     ({"lr": 0.01}, {"lr": 0.001}),
@@ -46,10 +47,13 @@ def test_every_argument_of_training_changes_the_model(one, other):
     ("one", "other"),
     [
         ({"aggregate": "mean"}, {"aggregate": "median"}),
-        ({"resample": False}, {"resample": True}),
-        ({"n_draws": 2}, {"n_draws": 30}),
+        ({"aggregate": "median"}, {"aggregate": "mode"}),
+        ({"aggregate": "mean", "model": "vae"}, {"aggregate": "median", "model": "vae"}),
+        ({"aggregate": "mean", "model": "vae"}, {"aggregate": "mode", "model": "vae"}),
+        ({"resample": False, "model": "vae"}, {"resample": True, "model": "vae"}),
+        ({"n_draws": 2, "model": "vae"}, {"n_draws": 30, "model": "vae"}),
     ],
-    ids=["aggregate", "resample", "n_draws"],
+    ids=["median", "mode", "median of vae", "mode of vae", "resample", "n_draws"],
 )
 def test_every_argument_of_imputation_changes_it_and_nothing_else(one, other):
     frame = table(n=120)
@@ -72,7 +76,11 @@ def test_patience_decides_when_training_ends():
 
 
 def test_sizes_of_the_network_are_those_asked_for():
-    network = tiny(n_latent=3, n_hidden=5, n_layers=2).fit(table()).network_
+    network = tiny(n_latent=3, n_hidden=20, n_layers=2).fit(table()).network_
+    assert network.n_latent == 3
+    assert [layer.weight.shape[1] for layer in network.trunk[::2]] == [20, 20]
+    assert network.joint.posterior.weight.shape == (1, 6, 10)
+    network = tiny(n_latent=3, n_hidden=5, n_layers=2, model="vae").fit(table()).network_
     assert network.n_latent == 3
     assert network.posterior.weight.shape == (1, 6, 5)
     assert sum("encoder" in name and "weight" in name for name, _ in network.named_parameters()) == 2
@@ -97,11 +105,15 @@ def test_kl_weights_change_the_rate():
 
 
 def test_hiding_follows_the_holes():
-    assert tiny().fit(table("floats", holes=0.0)).hide_ == pytest.approx(0.2)
+    vae = {"model": "vae"}
+    assert tiny(**vae).fit(table("floats", holes=0.0)).hide_ == pytest.approx(0.2)
     X = table("floats", holes=0.3)
-    assert tiny().fit(X).hide_ == pytest.approx(np.isnan(X).mean())
-    assert tiny(hide=0.0).fit(X).hide_ == 0.0
-    assert tiny().fit(table("floats", n=300, holes=0.7)).hide_ == 0.5
+    assert tiny(**vae).fit(X).hide_ == pytest.approx(np.isnan(X).mean())
+    assert tiny(**vae, hide=0.0).fit(X).hide_ == 0.0
+    assert tiny(**vae).fit(table("floats", n=300, holes=0.7)).hide_ == 0.5
+    assert tiny().fit(X).hide_ == 0.4  # rows are also drawn from next to nothing
+    with pytest.raises(ValueError, match="hide should be above 0 with model='twoway'"):
+        tiny(hide=0.0).fit(X)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +166,8 @@ def test_a_terminal_gets_a_bar(capsys, monkeypatch):
         ("schema", [3, "real", ["real"]]),
         ("unsupported", ["drop", None]),
         ("n_latent", [0, -1, 2.0, "2", True]),
-        ("n_hidden", [0, 1.5, None, True]),
-        ("n_layers", [0, "3", None]),
+        ("n_hidden", [0, 1.5, True]),
+        ("n_layers", [0, "3"]),
         ("n_samples", [0, 1.0, None]),
         ("hide", [-0.1, 0.6, "some", None, float("nan")]),
         ("max_epochs", [0, -1, 1.5, "3", True]),
@@ -163,7 +175,8 @@ def test_a_terminal_gets_a_bar(capsys, monkeypatch):
         ("batch_size", [0, "all", None]),
         ("lr", [0, 1, -1, "fast", None, float("nan")]),
         ("validation_fraction", [0, 1, 1.5, "few", None]),
-        ("aggregate", ["mode", None]),
+        ("aggregate", ["sum", None]),
+        ("max_seconds", [0, -1, "long", float("nan"), True]),
         ("resample", ["yes", None, 2]),
         ("n_draws", [0, 1.5, None]),
         ("device", ["toaster", 3.5]),
@@ -184,7 +197,7 @@ def test_arguments_that_do_not_go_together_are_named():
         tiny(model="hivae", objective="dreg").fit(table())
     with pytest.raises(ValueError, match="kl_warm_up should be at most the 2 epochs"):
         tiny(kl_warm_up=3, max_epochs=2).fit(table())
-    with pytest.raises(ValueError, match="overrides should name columns of the frame .* Found 'height'"):
+    with pytest.raises(ValueError, match="schema should name columns of the frame .* Found 'height'"):
         tiny(schema={"height": "real"}).fit(table())
     with pytest.raises(ValueError, match="cannot be used to seed"):
         tiny(random_state="luck").fit(table())

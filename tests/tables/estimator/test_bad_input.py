@@ -37,7 +37,21 @@ BAD = {
         ValueError,
         "'x1' holds infinite values",
     ),
-    "two of one name": (NUMBERS.set_axis(["a", "a"], axis=1), ValueError, "unique column names.*\n.*'a' 2 times"),
+    "two of one name in pyarrow": (
+        pa.table([[1.5, 2.5], [0.1, 0.2]], names=["a", "a"]),
+        ValueError,
+        "X should have columns with distinct names. Found 'a' twice. Rename one",
+    ),
+    "beyond what can be learnt": (
+        NUMBERS.assign(b=[1.0, 1e300, 2.0]),
+        ValueError,
+        "X should hold numbers up to 1e.30. Found 1e.300 in column 'b'",
+    ),
+    "two of one name": (
+        NUMBERS.set_axis(["a", "a"], axis=1),
+        ValueError,
+        "X should have columns with distinct names. Found 'a' twice",
+    ),
     "mixed types": (
         NUMBERS.assign(b=pd.Series([1, "two", 3], dtype=object)),
         ValueError,
@@ -87,7 +101,6 @@ def test_bad_tables_are_named_and_the_earlier_model_survives(name):
     [
         (lambda X: X.drop(columns=["real", "size"]), ValueError, "real"),
         (lambda X: X.assign(height=1.0), ValueError, "height"),
-        (lambda X: X[X.columns[::-1]], ValueError, "order"),
         (lambda X: X.rename(columns={"real": "unreal"}), ValueError, "unreal"),
         (lambda X: X.assign(real=np.inf), ValueError, "'real' holds infinite values"),
         (lambda X: X.assign(real="text"), ValueError, "'real' should hold numbers"),
@@ -102,7 +115,6 @@ def test_bad_tables_are_named_and_the_earlier_model_survives(name):
     ids=[
         "fewer",
         "more",
-        "order",
         "renamed",
         "inf",
         "text",

@@ -73,11 +73,18 @@ def test_marginals_and_dependence_are_those_of_the_data():
 
 def test_the_prior_is_another_source():
     estimator = well_trained()
-    prior, mixture = estimator.sample(500, latent="prior"), estimator.sample(500)
+    sources = [estimator.sample(500, latent=latent) for latent in ("prior", "mixture", "none")]
+    prior, mixture, none = sources
     assert not prior.equals(mixture)
+    assert not mixture.equals(none)
+    assert same(none, estimator.sample(500))
     assert same(prior, estimator.sample(500, latent="prior"))
-    with pytest.raises(ValueError, match="latent should be one of 'mixture', 'prior'. Found 'posterior'"):
+    with pytest.raises(ValueError, match="latent should be one of 'auto', 'none', 'mixture', 'prior'. Found"):
         estimator.sample(latent="posterior")
+    vae = fitted(model="vae")
+    assert same(vae.sample(9), vae.sample(9, latent="mixture"))
+    with pytest.raises(ValueError, match="latent should be 'mixture' or 'prior' with model='vae'. Found 'none'"):
+        vae.sample(latent="none")
 
 
 def test_the_same_rows_every_time_unless_told_otherwise():
@@ -165,11 +172,16 @@ def test_wrong_conditions_are_refused(given, message):
 
 
 def test_numbers_take_the_marginal_distribution_of_the_data_if_wanted():
-    """Three quarters of a column are exactly 40: no density draws that."""
+    """Three quarters of a column are exactly 40: no density draws that, but pieces of the range do."""
     rng = np.random.default_rng(0)
     hours = np.where(rng.random(300) < 0.75, 40.0, rng.uniform(0.5, 80.0, size=300))
     frame = pd.DataFrame({"hours": hours, "x": rng.normal(size=300)})
     estimator = tiny(max_epochs=10, schema={"hours": "real"}).fit(frame)
+    drawn = estimator.sample(1000)
+    assert 0.65 < (drawn["hours"] == 40).mean() < 0.85
+    assert set(drawn["hours"]) <= set(hours)
+    assert estimator.sample(3, given={"hours": 33.25})["hours"].tolist() == [33.25] * 3
+    estimator = tiny(max_epochs=10, schema={"hours": "real"}, model="vae").fit(frame)
     matched, plain = estimator.sample(1000), estimator.sample(1000, match_marginals=False)
     assert 0.65 < (matched["hours"] == 40).mean() < 0.85
     assert (plain["hours"] == 40).mean() < 0.05

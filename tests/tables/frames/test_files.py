@@ -177,8 +177,8 @@ def test_signs(tmp_path, cells, values, sign, example):
         ),
         (['"1,234"', "999"], "whether '1,234' has a decimal sign or separates thousands cannot be told; write"),
         (
-            ['"$1,234.50"', "$999"],
-            "whether '1,234.50' has a decimal sign or separates thousands cannot be told; write",
+            ['"$1,234"', "$999"],
+            "whether '1,234' has a decimal sign or separates thousands cannot be told; write",
         ),
         (
             ['"1,5"', "2"],
@@ -208,12 +208,12 @@ def test_what_stays_text_and_why(tmp_path, cells, note):
 def test_points_of_thousands_beside_decimal_commas(tmp_path):
     frame, notes = read(tmp_path, "x;y;z;u\n1.234;1,5;1.234,5;1.5\n999;2;7;2\n")
     assert frame["x"].tolist() == ["1.234", "999"]
-    assert frame["z"].tolist() == ["1.234,5", "7"]
+    assert frame["z"].tolist() == [1234.5, 7]  # a point and a comma leave no doubt
     assert frame["u"].tolist() == [1.5, 2]
     assert [note.partition(":")[0] for note in notes[1:]] == [
         "Column 'x' stays text",
         "Column 'y' was read as numbers with a decimal comma.",
-        "Column 'z' stays text",
+        "Column 'z' was read as numbers with thousands separated by '.'",
     ]
     assert read(tmp_path, "x;y\n1.234;1\n")[0]["x"].tolist() == [1.234]  # nothing here has a decimal comma
 
@@ -292,7 +292,8 @@ def test_names_are_mended(tmp_path):
 
 
 def test_a_first_line_of_numbers_is_told(tmp_path):
-    assert "If the first line holds data" in read(tmp_path, "1.5,2\n3,4\n")[1][0]
+    assert "The first line was taken as data" in read(tmp_path, "1.5,2\n3,4\n")[1][0]
+    assert "If the first line holds data" in read(tmp_path, "1,2\n3,4\n")[1][0]
     assert read(tmp_path, "a,2\n3,4\n")[1] == []
 
 

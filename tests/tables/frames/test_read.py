@@ -50,7 +50,7 @@ def test_missing_and_extra_columns(make):
         read(make({name: COLUMNS[name] for name in ("x0", "x1", "x2")}), SCHEMA)
     frame = make({**COLUMNS, "extra": [1, 2, 3, 4], "more": ["a", "b", "c", "d"]})
     with pytest.raises(
-        ValueError, match=r"no columns that the schema does not know. Found 'extra', 'more'; drop them"
+        ValueError, match=r"no columns that the schema does not know. Found 'extra', 'more'. Drop them"
     ):
         read(frame, SCHEMA)
     ignoring = Schema(SCHEMA.columns, {"extra": "Constant.", "more": "Free text.", "absent": "Empty."})

@@ -12,6 +12,13 @@ from ._multimodal import (
     MultimodalObjective,
     MultimodalTraining,
 )
+from ._survival import (
+    SurvivalExperiment,
+    SurvivalImpartiality,
+    SurvivalModel,
+    SurvivalObjective,
+    TightnessLabel,
+)
 from ._tables import Data, Evaluation, Model, Objective, Runs, TableExperiment, Training
 
 __all__ = [
@@ -30,7 +37,12 @@ __all__ = [
     "MultimodalTraining",
     "Objective",
     "Runs",
+    "SurvivalExperiment",
+    "SurvivalImpartiality",
+    "SurvivalModel",
+    "SurvivalObjective",
     "TableExperiment",
+    "TightnessLabel",
     "Training",
     "from_dict",
     "hash_of",

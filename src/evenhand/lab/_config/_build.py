@@ -24,7 +24,7 @@ def build(cls: type[Any], document: Mapping[str, Any], where: str) -> Any:
             close = difflib.get_close_matches(key, known, n=1)
             advice = f" Did you mean {where}{close[0]}?" if close else ""
             raise ValueError(
-                f"{where or 'The config '}should have the keys {', '.join(known)}. Found {key!r}.{advice}"
+                f"{where.rstrip('.') or 'The config'} should have the keys {', '.join(known)}. Found {key!r}.{advice}"
             )
     for f in dataclasses.fields(cls):
         required = f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING

@@ -15,13 +15,14 @@ from ...common import ArgumentError
 from ...tables.schema import toml_value
 from ._build import build, to_plain
 from ._multimodal import MultimodalExperiment
+from ._survival import SurvivalExperiment
 from ._tables import TableExperiment
 
-Experiment = TableExperiment | MultimodalExperiment
+Experiment = TableExperiment | MultimodalExperiment | SurvivalExperiment
 
 # The one dictionary from a name in a TOML file to a class.
 EXPERIMENTS: Mapping[str, type[Experiment]] = MappingProxyType(
-    {"table": TableExperiment, "multimodal": MultimodalExperiment}
+    {"table": TableExperiment, "multimodal": MultimodalExperiment, "survival": SurvivalExperiment}
 )
 
 

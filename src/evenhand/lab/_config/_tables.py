@@ -11,6 +11,7 @@ from ...impartial import PAPER_METHODS, method_of
 from ...tables.families import FAMILIES, FamilyName
 from ...tables.objectives import ObjectiveName
 from ...tables.stack import check_objective
+from ._build import WRITTEN_IF_SET
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Data:
         rows: How many rows to take, at random; 0 for all.
         encoding: How the encoder sees categories: the paper's "codes", or "one-hot". HI-VAE has its own encoding.
         positive: What is learnt of positive numbers: the paper's "log", or "centred". HI-VAE has "log1p".
+        header: Whether the first line of a text file holds names, "yes" or "no"; it is found out if empty.
+        missing: Words of a text file that stand for missing cells, beside the usual ones.
     """
 
     name: str = ""
@@ -34,12 +37,16 @@ class Data:
     rows: int = 0
     encoding: Literal["codes", "one-hot"] = "codes"
     positive: Literal["log", "centred"] = "log"
+    header: Literal["", "yes", "no"] = field(default="", metadata=WRITTEN_IF_SET)
+    missing: tuple[str, ...] = field(default=(), metadata=WRITTEN_IF_SET)
 
     def __post_init__(self) -> None:
         if bool(self.name) == bool(self.path):
             raise ValueError(f"data should have a name or a path. Found {self.name!r} and {self.path!r}.")
         if self.schema and not self.path:
             raise ValueError("data.schema should stand beside data.path: public data sets have their own schema.")
+        if (self.header or self.missing) and not self.path:
+            raise ValueError("data.header and data.missing should stand beside data.path: they say how it is read.")
         check_integer("data.rows", self.rows, 0)
 
     @property
@@ -139,12 +146,14 @@ class Runs:
         seeds: Of splits, weights, batches and noise.
         kl_weights: KL weights of plain training; 1 is always there. (Impartial training has 1.)
         unrestored: Whether every f is also trained without norm restoration.
+        label: What the directory of the run is called besides, such as "diagnose".
     """
 
     methods: tuple[str, ...] = PAPER_METHODS
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     kl_weights: tuple[float, ...] = (1.0,)
     unrestored: bool = False
+    label: str = field(default="", metadata=WRITTEN_IF_SET)
 
     def __post_init__(self) -> None:
         for method in self.methods:
@@ -198,6 +207,6 @@ class TableExperiment:
 
     @property
     def name(self) -> str:
-        """What the experiment is called: data, model, objective."""
+        """What the experiment is called: data, perhaps a label, model, objective."""
         data = self.data.name or Path(self.data.path).name.partition(".")[0]
-        return f"{data}-{self.model.name}-{self.objective.name}"
+        return "-".join(filter(None, (data, self.runs.label, self.model.name, self.objective.name)))

@@ -21,7 +21,8 @@ from ._score_rows import (
     reconstruction_rows,
 )
 from ._selection import MODELS, chosen_results, data_of, different_settings, impartiality_label
-from ._statistics import ALPHA, TTest, corrected_paired_t_test
+from ._statistics import ALPHA, TTest, corrected_paired_t_test, wilson
+from ._survivors import collected, read_survivals, survival
 from ._table import UNKNOWN, Cell, Line, Table
 from ._verdict import CODES, FEW, HOLES, ROWS, Advice, Role, fair, few_rows, verdict
 
@@ -59,6 +60,7 @@ __all__ = [
     "chosen_results",
     "coherence_by_objective",
     "coherence_rows",
+    "collected",
     "column_pairs",
     "columns_of",
     "controls",
@@ -80,9 +82,11 @@ __all__ = [
     "read_benchmarks",
     "read_experiments",
     "read_reports",
+    "read_survivals",
     "reconstruction_rows",
     "run_folders",
     "run_label",
+    "survival",
     "table1",
     "table2",
     "table3",
@@ -95,4 +99,5 @@ __all__ = [
     "tally",
     "title_of",
     "verdict",
+    "wilson",
 ]

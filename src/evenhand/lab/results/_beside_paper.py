@@ -11,10 +11,9 @@ from typing import Any
 from . import _published as paper
 from ._score_rows import Row, coherence_rows, rate_rows
 from ._selection import DATA, MODELS, impartiality_label, multimodal_results
+from ._survivors import deaths
 from ._table import UNKNOWN, Cell, Table
 
-STARVED = 0.05  # of an equal share of the weights
-RUNAWAY = 1_000.0  # nats between posterior and prior
 Reports = Sequence[Mapping[str, Any]]
 
 
@@ -49,7 +48,7 @@ def beside_the_paper(reports: Iterable[Mapping[str, Any]], *, experts: str = "mm
 def all_live(report: Mapping[str, Any]) -> bool:
     """Whether all experts of a run lived to its end."""
     shares, rates = (report["experts"][name][-1] for name in ("share", "rate"))
-    return min(shares) >= STARVED / len(shares) and max(rates) <= RUNAWAY
+    return not any(map(any, deaths(shares, rates)))
 
 
 def _beside(row: Row, rates: Row, goal: Row, columns: Sequence[str], reports: Reports) -> Row:

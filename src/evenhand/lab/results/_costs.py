@@ -10,6 +10,7 @@ from ._of_modalities import coherence_by_objective
 from ._order import Reports, ordered, title_of
 from ._published import OVERHEAD, TABLE1, Pair
 from ._reports import Run, TableReport
+from ._survivors import survival
 from ._table import Cell, Table
 
 # What stands beside the error: measure, title, digits.
@@ -109,6 +110,8 @@ def reached(report: Mapping[str, Any]) -> Table:
     """What one run came to: the table of its report alone."""
     if report["experiment"] == "table":
         return controls([report], published=False)
+    if report["experiment"] == "survival":
+        return survival([report])
     objective = report["config"]["objective"]["name"]
     return coherence_by_objective([report], objective, data=report["data"]["name"], published=False)
 

@@ -28,6 +28,7 @@ Run = Mapping[str, Any]
 _NEEDED = {
     "table": ("name", "config", "data", "seeds", "runs"),
     "multimodal": ("name", "config", "data", "scores"),
+    "survival": ("name", "data", "experts", "runs"),
 }
 
 # ---------------------------------------------------------------- reading

@@ -85,6 +85,23 @@ def better(values: Sequence[float], rivals: Sequence[float], *, alpha: float = A
         return bool(stats.ttest_ind(ours, theirs, equal_var=True, alternative="greater").pvalue < alpha)
 
 
+def wilson(k: int, n: int, /, z: float = 1.959964) -> tuple[float, float]:
+    """An interval of a probability from k of n, of 95 % by default; it is right where k is 0 or n, too.
+
+    Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22, 1927.
+
+    Example:
+        >>> low, high = wilson(20, 20)
+        >>> f"{low:.3f} to {high:.3f}"
+        '0.839 to 1.000'
+    """
+    if not 0 <= k <= n or not n:
+        raise ValueError(f"k should be from 0 to n, and n at least 1. Found {k} of {n}.")
+    centre = (k + z * z / 2) / (n + z * z)
+    spread = z / (n + z * z) * math.sqrt(k * (n - k) / n + z * z / 4)
+    return max(0.0, centre - spread), min(1.0, centre + spread)
+
+
 def _pvalue(statistic: float, df: int, alternative: Alternative) -> float:
     if alternative == "less":
         return float(stats.t.cdf(statistic, df))

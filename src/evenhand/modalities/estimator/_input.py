@@ -140,7 +140,8 @@ def _read_with_holes(name: str, data: Any, likelihood: Likelihood, shape: tuple[
         try:
             data = likelihood.read(data)
         except (ValueError, TypeError) as error:
-            raise type(error)(f"The table {name!r} cannot be read: {error}") from error
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"The table {name!r} cannot be read: {error}") from error
     _check_items(name, data, shape)
     return data.to(torch.get_default_dtype()), ~data.isnan().all(-1)
 

@@ -50,7 +50,8 @@ class MultimodalVAE(nn.Module):
             are interchangeable) and "DEI" (decoders serve every expert): ``{"LI": CAGrad(0.4)}``.
         gradient: "stl" (as in the paper), "dreg" or "plain".
         prior_expert: Whether the prior is a member of every product; by default with "product" only.
-        preserve_norm: Whether blocks keep the length of the plain sum of gradients.
+        preserve_norm: Whether blocks keep the length of the plain sum of gradients, as the published code does. The
+            rates of small experts run away then (`paper/survival`).
         local_step: Where likelihoods are brought to one dimension: "backward", "forward" (no bound then), or "none".
         kl_weight: Weight of the rate.
         micro_batch: Decode about this many latent samples at a time: the same gradients in less memory, slower.
@@ -93,7 +94,7 @@ class MultimodalVAE(nn.Module):
         impartial: Mapping[Goal, Method] | None = None,
         gradient: Gradient = "stl",
         prior_expert: bool | None = None,
-        preserve_norm: bool = True,
+        preserve_norm: bool = False,
         local_step: LocalStep = "backward",
         kl_weight: float = 1.0,
         micro_batch: int | None = None,

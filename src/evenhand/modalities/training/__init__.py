@@ -1,6 +1,7 @@
 """The model with its blocks, and the loop that trains it."""
 
 from ._accelerator import Precision, amsgrad, make_fabric, products_in
+from ._health import Health, runs_away, starves
 from ._impartial_mixture import ImpartialMixture
 from ._loop import Loop
 from ._options import GOALS, Goal, Gradient, LocalStep, Options
@@ -10,6 +11,7 @@ __all__ = [
     "GOALS",
     "Goal",
     "Gradient",
+    "Health",
     "ImpartialMixture",
     "LocalStep",
     "Loop",
@@ -19,4 +21,6 @@ __all__ = [
     "amsgrad",
     "make_fabric",
     "products_in",
+    "runs_away",
+    "starves",
 ]

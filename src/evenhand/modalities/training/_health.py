@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 EVERY = 100  # training steps between looks
 STARVED = 0.05  # of an equal share of the weights: those with less, at two looks in a row, hardly learn
 RUNAWAY, TIMES = 1_000.0, 10.0  # nats from the prior, and times as many as the expert with the fewest
+
+
+def starves(share: float, n_experts: int) -> bool:
+    """Whether an expert with this share of the weights hardly learns."""
+    return share < STARVED / n_experts
+
+
+def runs_away(rate: float, others: Iterable[float]) -> bool:
+    """Whether a posterior so many nats from the prior has run away, beside those of the other experts."""
+    return rate >= RUNAWAY and rate >= TIMES * min(others, default=0.0)
 
 
 class Health:
@@ -18,6 +29,9 @@ class Health:
     Args:
         experts: Their names.
     """
+
+    every: ClassVar[int] = EVERY
+    """Training steps between looks."""
 
     def __init__(self, experts: Sequence[str]) -> None:
         self._experts = list(experts)
@@ -37,7 +51,7 @@ class Health:
 
     def _starving(self, name: str, step: int, readings: Mapping[str, float]) -> str:
         share, fair = readings.get(f"share/{name}", 1.0), 1 / len(self._experts)
-        if share >= STARVED * fair:
+        if not starves(share, len(self._experts)):
             self._hungry.pop(name, None)
             return ""
         since = self._hungry.setdefault(name, step)
@@ -52,8 +66,7 @@ class Health:
     def _running_away(self, name: str, step: int, readings: Mapping[str, float]) -> str:
         rate = readings.get(f"rate/{name}", 0.0)
         others = [readings[f"rate/{x}"] for x in self._experts if x != name and f"rate/{x}" in readings]
-        usual = TIMES * min(others, default=0.0)
-        if rate < RUNAWAY or rate < usual or not self._first_time(name, "running away"):
+        if not runs_away(rate, others) or not self._first_time(name, "running away"):
             return ""
         return (
             f"The posterior of the expert {name!r} has run away: before step {step} it was {rate:,.0f} nats from "

@@ -159,7 +159,7 @@ class Loop:
         values, others = unpack(inputs)
         self._optimizer.zero_grad(set_to_none=True)
         told = (others[name] for name in ("noise", "kl_weight", "progress"))
-        probe = others["noise"].new_zeros(len(self.model.expert_names), requires_grad=True)
+        probe = others["noise"].new_zeros(len(self.model.network.subsets), requires_grad=True)
         step = Step(*self._module(values, others.get("observed"), *told, probe, self.clip_expert_norm))
         self.fabric.backward((step.loss * others["share"]).sum())
         numbers = means_and_counts(step, *self._lengths(step.loss, probe), others["noise"].shape[2])

@@ -49,7 +49,7 @@ class Options:
     n_samples: int = 10
     n_backward: int | None = None
     gradient: Gradient = "stl"
-    preserve_norm: bool = True
+    preserve_norm: bool = False
     local_step: LocalStep = "backward"
     kl_weight: float = 1.0
     micro_batch: int | None = None

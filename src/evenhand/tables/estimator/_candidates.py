@@ -13,27 +13,31 @@ NUMBER = int | float | np.integer | np.floating
 """What counts as a number where users give one."""
 
 KL_WEIGHTS = (1.0, 0.3, 0.1)
-"""The KL weights that `kl_weight="auto"` tries."""
+"""The KL weights that `kl_weight="auto"` tries where guesses go through the latent variables."""
+
+FEW_METHODS = ("sum", "pcgrad")
+"""What `method="auto"` tries: on hidden cells, more candidates have never earned their price."""
 
 
 def candidates(
-    method: str | Method | Sequence[str | Method], kl_weight: str | float | Sequence[float]
+    method: str | Method | Sequence[str | Method], kl_weight: str | float | Sequence[float], *, direct: bool = False
 ) -> list[tuple[str, Method, float]]:
-    """All pairs to try, as (name, method, KL weight)."""
-    if isinstance(method, str) and method == "auto":
-        methods: Sequence[str | Method] = AUTO_METHODS
+    """All pairs to try, as (name, method, KL weight); where there is a direct way, "auto" is a KL weight of 1."""
+    if isinstance(method, str) and method in ("auto", "thorough"):
+        methods: Sequence[str | Method] = FEW_METHODS if method == "auto" else AUTO_METHODS
     else:
         methods = list(method) if isinstance(method, list | tuple) else [method]  # type: ignore[list-item]
     if not methods:
         raise ValueError(f"method should not be an empty list. Found {method!r}.")
     names = [m if isinstance(m, str) else repr(m) for m in methods]
-    weights = _kl_weights(kl_weight)
+    several = not direct or method == "thorough"
+    weights = _kl_weights(kl_weight, KL_WEIGHTS if several else KL_WEIGHTS[:1])
     return [(n, method_of(m), w) for n, m in zip(names, methods, strict=True) for w in weights]
 
 
-def _kl_weights(kl_weight: str | float | Sequence[float]) -> Sequence[float]:
+def _kl_weights(kl_weight: str | float | Sequence[float], automatic: Sequence[float]) -> Sequence[float]:
     if isinstance(kl_weight, str) and kl_weight == "auto":
-        return KL_WEIGHTS
+        return automatic
     several = isinstance(kl_weight, list | tuple | np.ndarray)
     weights: list[Any] = list(kl_weight) if several else [kl_weight]  # type: ignore[arg-type]
     if not weights or not all(isinstance(w, NUMBER) and 0 <= w < float("inf") for w in weights):

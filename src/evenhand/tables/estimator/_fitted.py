@@ -11,14 +11,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...common import LatentMixture
+from ...common import ArgumentError, LatentMixture
 from ..families import Family
 from ..frames import Form, RawTable
-from ..inference import draws, encode, expectations, log_likelihood, reconstruct, rows_from_codes, rows_from_prior
+from ..inference import draws, encode, log_likelihood, reconstruct, reveal, rows_from_codes, rows_from_prior
 from ..schema import Schema
 from ..stack import Preparation, Rows
+from ._exact import Exact
 from ._held_out import shrink
 from ._marginals import match, quantiles
+from ._way import Way
 
 Array = NDArray[np.float64]
 LATENT_ROWS = 20_000  # codes of training rows that are kept, and rows that the model's own quantiles are found from
@@ -40,6 +42,7 @@ class Fitted:
         codes: Latent codes of training rows, ``[n, L]``.
         quantiles: Of the columns, ``[steps, D]``.
         mixture: Fitted to the codes when it is first needed.
+        exact: The numbers that a direct way draws, as the table has them.
     """
 
     network: Family
@@ -52,6 +55,7 @@ class Fitted:
     codes: Array
     quantiles: Array
     mixture: LatentMixture | None = None
+    exact: Exact | None = None
     _own_quantiles: dict[str, Array] = field(default_factory=dict)
 
     @property
@@ -65,28 +69,21 @@ class Fitted:
 
     # ---------------------------------------------------------------- rows that are there
 
-    def guess(self, table: RawTable, *, n_draws: int, weighted: bool, median: bool) -> Array:
+    def guess(self, table: RawTable, way: Way) -> Array:
         """The table with its holes filled by best guesses, ``[N, D]``."""
         values = table.values.copy()
         holes = np.flatnonzero(~table.observed.all(1))
         if not len(holes):
             return values
-        averages = expectations(
-            self.network,
-            self._rows(table),
-            torch.tensor(holes),
-            n_samples=n_draws,
-            weighted=weighted,
-            median=median,
-            generator=self.generator(),
-        )
-        guess = self.network.likelihood.decide(averages[0])
+        guess = way.guess(self.network, self._rows(table), torch.tensor(holes), None, self.generator())[0]
         share = torch.tensor(self.shrinkage)
         values[holes] = shrink(guess, torch.tensor(self.trivial), share, self.schema).numpy()
         return values
 
     def draws(self, table: RawTable, n: int, *, n_draws: int, weighted: bool, generator: torch.Generator) -> Array:
         """n draws of all cells given those observed, ``[n, N, D]``."""
+        if self.network.direct is not None:
+            return np.stack([self._revealed(table, generator) for _ in range(n)])
         found = draws(
             self.network,
             self._rows(table),
@@ -116,8 +113,26 @@ class Fitted:
 
     # ---------------------------------------------------------------- new rows
 
+    def sample(
+        self, n: int, table: RawTable | None, latent: str, match_marginals: bool | str, generator: torch.Generator
+    ) -> Array:
+        """n new rows, or a draw of every row of a table given its observed cells, ``[n, D]``."""
+        direct = self.network.direct is not None
+        if latent == "none" and not direct:
+            raise ArgumentError("latent", f"be 'mixture' or 'prior' with model={self.network.name!r}", "'none'")
+        if latent == "auto":
+            latent = "none" if direct else "mixture"
+        values = self.new(n, latent, generator) if table is None else self.given(table, generator)
+        as_drawn = latent == "none" if table is None else direct
+        if not as_drawn if match_marginals == "auto" else match_marginals:
+            values = self.matched(values, latent, generator)
+        return values if table is None else np.where(table.observed, table.values, values)
+
     def new(self, n: int, latent: str, generator: torch.Generator) -> Array:
         """n new rows as drawn, ``[n, D]``."""
+        if latent == "none":
+            width = len(self.schema)
+            return self._revealed(RawTable(np.full((n, width), np.nan), np.zeros((n, width), bool)), generator)
         seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
         if latent == "prior" or self.network.prior_is_mixture:
             return rows_from_prior(self.network, n, generator)
@@ -127,6 +142,8 @@ class Fitted:
 
     def given(self, table: RawTable, generator: torch.Generator) -> Array:
         """A draw of every row given its observed cells, ``[N, D]``."""
+        if self.network.direct is not None:
+            return self._revealed(table, generator)
         options: dict[str, Any] = {"n_samples": CONDITIONAL_SAMPLES, "weighted": True, "generator": generator}
         return draws(self.network, self._rows(table), torch.arange(len(table)), **options)[0, 0].numpy()
 
@@ -144,6 +161,12 @@ class Fitted:
 
     # ---------------------------------------------------------------- inside
 
+    def _revealed(self, table: RawTable, generator: torch.Generator) -> Array:
+        """All cells, those that are missing drawn one after another, ``[N, D]``."""
+        values = reveal(self.network, self.preparation, self.preparation.encode(table), generator)
+        decoded = self.preparation.preprocessings[0].decode(values)
+        return decoded if self.exact is None else self.exact.restore(values.numpy(), decoded)
+
     @property
     def _dtype(self) -> torch.dtype:
         return next(self.network.parameters()).dtype
@@ -156,6 +179,8 @@ def tensors_of(fitted: Fitted) -> dict[str, Tensor]:
     """All numbers of a fitted model that are stored as tensors, by name."""
     tensors = {f"network.{name}": x for name, x in fitted.network.state_dict().items()}
     tensors |= {"latent": torch.tensor(fitted.codes), "quantiles": torch.tensor(fitted.quantiles)}
+    if fitted.exact is not None:
+        tensors |= {f"exact.{name}": torch.tensor(x) for name, x in vars(fitted.exact).items()}
     if fitted.mixture is not None:
         tensors |= {f"mixture.{name}": torch.tensor(x) for name, x in fitted.mixture.state().items()}
     return tensors

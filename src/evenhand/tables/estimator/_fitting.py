@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +20,22 @@ from ..inference import encode, head_gradients, rates_and_bounds, trivial_guess
 from ..schema import Schema
 from ..stack import Preparation, Run, Stack
 from ._candidates import candidates
+from ._exact import Exact
 from ._fitted import LATENT_ROWS, Fitted
 from ._held_out import HeldOut, shrink
 from ._marginals import quantiles
 from ._progress import progress
 from ._search import Search
+from ._way import Way
 
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
 
 STEPS = 8_000  # of a training, if max_epochs does not say otherwise
+EPOCHS = 30  # at least
+DIRECT_STEPS = (3_000, 12_000)  # fewest and most, where there is a direct way: guesses are learnt sooner
+NATS = 0.1  # what a nat for each cell counts beside the error of guesses: densities learn on when guesses are learnt
+DIRECT_HIDE = 0.4  # of the cells, from 0 to twice this, so that rows are also drawn from next to nothing
 READ_ROWS = 512  # of the held-out rows, on which gradients are read
 CHECKED_ROWS = 100  # that are looked at for numbers that are not finite
 PLAIN = ("sum", "Sum()")  # what plain training is called
@@ -48,6 +55,7 @@ class Outcome:
     n_steps: int
     hide: float
     resample: bool
+    direct: float
 
 
 class Fitting:
@@ -72,10 +80,13 @@ class Fitting:
         family = FAMILIES[options.model]
         self._preparation = Preparation.fit(family, table, schema, [self._train], [seed])
         self._rows = self._preparation.rows(self._preparation.encode(table)).to(self._device)
-        missing = 1 - float(table.observed.mean())
-        self._hide = float(np.clip(missing or 0.2, 0.1, 0.5)) if options.hide == "auto" else float(options.hide)
-        limits, rate = self._preparation.limits.numpy(), min(self._hide or 0.2, 0.5)
+        self._is_direct = family.guesses_directly
+        usual = float(np.clip(1 - float(table.observed.mean()) or 0.2, 0.1, 0.5))
+        automatic = DIRECT_HIDE if self._is_direct else usual
+        self._hide = automatic if options.hide == "auto" else float(options.hide)
+        limits, rate = self._preparation.limits.numpy(), usual if options.hide in ("auto", 0) else self._hide
         self._held_out = HeldOut(table, held_out, schema, limits, rate=rate, seed=seed, device=self._device)
+        self._worst = self._held_out.trivial(torch.tensor(self._trivial)) if self._is_direct else None
 
     def run(self) -> Outcome:
         """Train all candidates, choose, and describe the best."""
@@ -87,9 +98,8 @@ class Fitting:
             warnings.warn("Interrupted: the best model so far is kept.", stacklevel=4)
         model = search.stack.model
         self._check_learnt(model)
-        resample = self._options.resample
-        weighted = self._resampling_helps(model) if resample == "auto" else bool(resample)
-        shrinkage, columns = self._describe(model, weighted)
+        way = self._best_way(model)
+        shrinkage, columns = self._describe(model, way)
         rate = float(self._rates(model, self._held_out.once)[0].mean())
         return Outcome(
             fitted=self._fitted(model, shrinkage),  # from here on the model is on the CPU
@@ -101,17 +111,18 @@ class Fitting:
             rate=rate,
             n_steps=int(search.stack.steps),
             hide=self._hide,
-            resample=weighted,
+            resample=way.weighted,
+            direct=way.direct,
         )
 
     # ---------------------------------------------------------------- training
 
     def _search(self) -> Search:
         options = self._options
-        tried = candidates(options.method, options.kl_weight)
+        tried = candidates(options.method, options.kl_weight, direct=self._is_direct)
         runs = [Run(self._seed, method, options.lr, weight) for _, method, weight in tried]
         per_epoch = max(1, len(self._train) // min(options.batch_size, len(self._train)))
-        epochs = options.max_epochs or max(30, STEPS // per_epoch)
+        epochs = options.max_epochs or self._usual_epochs(per_epoch)
         if options.kl_warm_up > epochs:
             raise ValueError(
                 f"kl_warm_up should be at most the {epochs} epochs of training. Found {options.kl_warm_up}."
@@ -132,21 +143,38 @@ class Fitting:
         return Search(
             stack,
             epochs * per_epoch,
-            score=lambda: self._held_out.score(stack.model, self._rows),
+            score=lambda: self._held_out.score(stack.model, self._rows, self._worst),
             rate=lambda: self._rates(stack.model, self._held_out.once)[0].mean(-1),
             labels=[{"method": name, "kl_weight": weight, "chosen": False} for name, _, weight in tried],
             always=[i for i, (name, _, _) in enumerate(tried) if name in PLAIN],
             patience=options.patience,
+            beside=(lambda: self._nats(stack.model)) if self._is_direct else None,
+            max_seconds=options.max_seconds,
         )
+
+    def _nats(self, model: Family) -> Tensor:
+        """What the densities of both ways lack, for every replica, beside the errors of guesses."""
+        bounds = self._rates(model, self._held_out.once)[1].mean(-1) / len(self._preparation.schema)
+        lacking = self._held_out.direct_loss(model, self._rows) - bounds
+        return NATS * lacking.nan_to_num(nan=torch.inf)
+
+    def _usual_epochs(self, per_epoch: int) -> int:
+        if self._is_direct:
+            return math.ceil(min(max(EPOCHS * per_epoch, DIRECT_STEPS[0]), DIRECT_STEPS[1]) / per_epoch)
+        return max(EPOCHS, STEPS // per_epoch)
 
     def _network(self, seeds: list[int]) -> Family:
         """Untrained candidates whose heads start from the marginal distributions; the paper's start from zero."""
-        sizes = Sizes(self._options.n_latent, self._options.n_hidden, self._options.n_layers)
+        options, usual = self._options, self._preparation.family.usual
+        sizes = Sizes(options.n_latent, options.n_hidden or usual.n_hidden, options.n_layers or usual.n_layers)
         network = self._preparation.network(self._rows.n_inputs, seeds, sizes=sizes)
-        train = torch.tensor(self._train, device=self._device)
-        _, targets, mask = self._rows.split(self._rows.record[train])
+        _, targets, mask = self._rows.split(self._rows.record[self._train_index])
         network.start_from(network.likelihood.to(self._device).marginal(targets, mask))
         return network
+
+    @cached_property
+    def _train_index(self) -> Tensor:
+        return torch.tensor(self._train, device=self._device)
 
     # ---------------------------------------------------------------- a closer look at the best
 
@@ -166,14 +194,18 @@ class Fitting:
                 f"the column another kind in the schema, or lower lr (now {self._options.lr:g})."
             )
 
-    def _resampling_helps(self, model: Family) -> bool:
-        plain, weighted = (float(self._held_out.errors(self._average(model, w)).mean()) for w in (False, True))
-        return weighted < plain
+    def _best_way(self, model: Family) -> Way:
+        """The way with the smallest error on held-out cells: directly, through z (weighted or not), or both."""
+        options = self._options
+        wanted = (False, True) if options.resample == "auto" else (bool(options.resample),)
+        ways = [Way(0.0, options.aggregate, options.n_draws, weighted) for weighted in wanted]
+        if self._is_direct:
+            shares = (1.0, 0.5) if options.aggregate == "mean" else (1.0,)  # medians and modes do not add up
+            ways = [replace(way, direct=share) for share in shares for way in ways]
+        return min(ways, key=lambda way: float(self._held_out.errors(self._guess(model, way)).mean()))
 
-    def _average(self, model: Family, weighted: bool) -> Tensor:
-        n_draws, median = self._options.n_draws, self._options.aggregate == "median"
-        how: dict[str, Any] = {"n_samples": n_draws, "median": median, "weighted": weighted}
-        return self._held_out.guess(model, self._rows, generator=self._generator(), **how)[0]
+    def _guess(self, model: Family, way: Way) -> Tensor:
+        return self._held_out.guess(model, self._rows, way, self._generator())[0]
 
     @cached_property
     def _trivial(self) -> NDArray[np.float64]:
@@ -184,14 +216,17 @@ class Fitting:
         )
         return np.where(np.isnan(seen), overall, seen)
 
-    def _describe(self, model: Family, weighted: bool) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
+    def _describe(self, model: Family, way: Way) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
         """How far guesses should go towards the model, and what is known about every column, from held-out rows."""
         trivial, held_out, schema = torch.tensor(self._trivial), self._held_out, self._preparation.schema
-        guess = self._average(model, weighted)
+        guess = self._guess(model, way)
         share = held_out.shrinkage(guess, trivial)
+        if way.how != "mean":  # a median or a mode is wanted as it is
+            share = torch.where(torch.tensor([c.kind.numeric for c in schema], device=share.device), 1.0, share)
         measures = {
             "error": held_out.errors(shrink(guess, trivial, share, schema)).tolist(),
             "trivial_error": held_out.trivial(trivial).tolist(),
+            "ridge_error": held_out.rival(model.likelihood, self._rows, self._train_index).tolist(),
             "gradient_share": head_gradients(model, self._rows, held_out.once[:READ_ROWS]).shares[0].tolist(),
             "log_likelihood": self._likelihood_by_column(model),
         }
@@ -210,6 +245,12 @@ class Fitting:
         by_column = self._rates(model, index)[2][0].cpu() + base
         return by_column[model.likelihood.inverse.cpu()].tolist()
 
+    def _exact(self, model: Family) -> Exact | None:
+        if model.direct is None:
+            return None
+        table = self._table.rows(self._train)
+        return Exact.of(model.direct, model.likelihood, self._preparation.encode(table), table)
+
     def _fitted(self, model: Family, shrinkage: NDArray[np.float64]) -> Fitted:
         some = torch.tensor(self._train[:LATENT_ROWS], device=self._device)
         codes = encode(model, self._rows, some, generator=self._generator())[0]
@@ -223,4 +264,5 @@ class Fitting:
             shrinkage=shrinkage,
             codes=codes.cpu().numpy(),
             quantiles=quantiles(self._table.values, self._table.observed),
+            exact=self._exact(model),
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,11 +9,14 @@ from torch import Tensor
 
 from ..families import Family
 from ..frames import RawTable, completely_at_random
-from ..inference import column_errors, expectations
+from ..inference import column_errors, direct_losses
+from ..kinds import TableLikelihood
 from ..schema import Schema
 from ..stack import Rows
+from ._rival import ridge_guess
+from ._way import Way
 
-VIEWS, WORK, LEAST = 20_000, 400_000, 4_000
+VIEWS, WORK, LEAST = 8_000, 400_000, 4_000
 
 
 class HeldOut:
@@ -57,12 +58,22 @@ class HeldOut:
         ranges = np.where(limits[1] > limits[0], limits[1] - limits[0], 1.0)
         self._ranges = torch.tensor(ranges, device=device)
 
-    def guess(self, model: Family, rows: Rows, **options: Any) -> Tensor:
-        """What models make of the views, ``[R, n, D]``; of fewer views if there are many models."""
-        n = max(LEAST, WORK // len(next(model.parameters())))
+    def guess(self, model: Family, rows: Rows, way: Way, generator: torch.Generator | None = None) -> Tensor:
+        """What models make of the views, ``[R, n, D]``; of fewer views if there is more work to do."""
+        samples = 1 if way.direct == 1 or way.how == "mode" else way.n_draws
+        n = max(LEAST, WORK // (len(next(model.parameters())) * samples))
         visible = None if self._alone else ~self._hidden[:n, model.likelihood.order]
-        averages = expectations(model, rows, self.index[:n], visible, **{"n_samples": 0, **options})
-        return model.likelihood.decide(averages)
+        return way.guess(model, rows, self.index[:n], visible, generator)
+
+    def direct_loss(self, model: Family, rows: Rows) -> Tensor:
+        """What the direct way of every replica lacks on hidden cells, ``[R]``, for each cell."""
+        visible = ~self._hidden[:LEAST, model.likelihood.order]
+        return direct_losses(model, rows, self.index[:LEAST], visible)
+
+    def rival(self, likelihood: TableLikelihood, rows: Rows, train: Tensor) -> Tensor:
+        """The errors of ridge regression on the other columns, ``[D]``."""
+        visible = None if self._alone else ~self._hidden[:, likelihood.order]
+        return self.errors(ridge_guess(likelihood, rows, train, self.index, visible))
 
     def errors(self, guess: Tensor) -> Tensor:
         """The paper's error of every column over hidden cells, ``[..., D]``; 0 for a column without any."""
@@ -72,9 +83,19 @@ class HeldOut:
         unknown = ~(hidden & torch.isfinite(truth)).any(0)
         return torch.where(unknown, 0.0, errors)
 
-    def score(self, model: Family, rows: Rows) -> Tensor:
-        """The mean error of every replica; infinite where it is not a number."""
-        return self.errors(self.guess(model, rows)).nan_to_num(nan=torch.inf).mean(-1)
+    def score(self, model: Family, rows: Rows, worst: Tensor | None = None) -> Tensor:
+        """The mean error of every replica; infinite where it is not a number.
+
+        Args:
+            model: The replicas.
+            rows: The table.
+            worst: What the error of a column counts as at most ``[D]``: guesses shrink to the mean or mode.
+        """
+        quick = Way(0.0, "mode") if model.direct is None else Way(1.0)
+        errors = self.errors(self.guess(model, rows, quick)).nan_to_num(nan=torch.inf)
+        if worst is not None:
+            errors = torch.where(errors.isfinite(), errors.minimum(worst.to(errors)), errors)
+        return errors.mean(-1)
 
     def trivial(self, trivial: Tensor) -> Tensor:
         """The errors of one value for every column ``[D]``."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -13,8 +15,15 @@ from scipy.sparse import issparse
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
-from ..frames import RawTable, read
+from ...common import ArgumentError
+from ..cells import columns_of, n_missing
+from ..frames import RawTable, check_extremes, read
 from ..schema import Column, Schema
+
+if TYPE_CHECKING:
+    from ._tabular_vae import TabularVAE
+
+ARGUMENTS = {"frame": "X", "overrides": "schema"}  # what the estimator calls the arguments of others
 
 
 def tidy(X: Any) -> Any:
@@ -23,12 +32,13 @@ def tidy(X: Any) -> Any:
         raise TypeError("X should be a DataFrame. Found a lazy one: call collect() first.")
     if isinstance(X, Mapping) and not issparse(X):  # scipy has a sparse matrix that is a dict
         raise TypeError(f"X should be a DataFrame or an array. Found a {type(X).__name__}: make a DataFrame of it.")
-    if nw.dependencies.is_into_dataframe(X):
+    if _is_pandas(X) or nw.dependencies.is_into_dataframe(X):
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(
                 f"X should have rows and columns. Found 0 sample(s) or 0 feature(s) (shape={tuple(X.shape)}) while a "
                 "minimum of 1 is required."
             )
+        _check_names(X)
         return X
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.asarray(X, dtype=object)  # numpy would turn the numbers beside texts into texts
@@ -36,14 +46,84 @@ def tidy(X: Any) -> Any:
     return check_array(X, dtype=None, ensure_all_finite=False, estimator="TabularVAE")
 
 
-def remember_columns(estimator: Any, X: Any, *, reset: bool) -> None:
-    """scikit-learn's names and number of features, stored at fit and compared later."""
+def _check_names(X: Any) -> None:
+    names = [str(name) for name in (X.column_names if nw.dependencies.is_pyarrow_table(X) else X.columns)]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise ArgumentError("X", "have columns with distinct names", f"{twice!r} twice", "Rename one.")
+
+
+def remember_columns(estimator: Any, X: Any) -> None:
+    """scikit-learn's names and number of features."""
     if isinstance(X, np.ndarray) or _is_pandas(X):
-        _check_feature_names(estimator, X, reset=reset)
-        _check_n_features(estimator, X, reset=reset)
-    elif reset:
+        _check_feature_names(estimator, X, reset=True)
+        _check_n_features(estimator, X, reset=True)
+    else:
         estimator.feature_names_in_ = np.asarray(nw.from_native(X, eager_only=True).columns, dtype=object)
         estimator.n_features_in_ = X.shape[1]
+
+
+def find_schema(estimator: TabularVAE, X: Any) -> Schema:
+    """The schema that was given, or the one that is inferred."""
+    if isinstance(estimator.schema, Schema):
+        return estimator.schema
+    with _in_words_of_users():
+        return Schema.infer(X, dict(estimator.schema or {}), unsupported=estimator.unsupported)
+
+
+def read_training_rows(X: Any, schema: Schema) -> RawTable:
+    """The cells of a table, once there is something to learn from."""
+    with _in_words_of_users():
+        table = read(X, schema)
+    check_table(table, schema)
+    check_extremes(table, schema)
+    return table
+
+
+def read_rows(estimator: TabularVAE, X: Any, like: Any, fills: bool) -> RawTable:
+    """The cells of new rows. Columns of frames are found by name, those of arrays by their place.
+
+    Args:
+        estimator: What was fitted.
+        X: The rows.
+        like: A table of the kind that it was fitted to.
+        fills: Whether holes are filled, so that those of columns that are ignored need a word.
+    """
+    if isinstance(X, np.ndarray) != isinstance(like, np.ndarray):
+        kinds = ("an array", "a frame") if isinstance(like, np.ndarray) else ("a frame", "an array")
+        advice = "Columns of frames are found by name, those of arrays by their place: pass what fit got."
+        raise ArgumentError("X", f"be {kinds[0]}, as in fit", kinds[1], advice)
+    if isinstance(X, np.ndarray):
+        _check_n_features(estimator, X, reset=False)
+    with _in_words_of_users():
+        table = read(X, estimator.schema_, unseen="missing")
+    check_extremes(table, estimator.schema_)
+    if fills:
+        _warn_of_holes(X, estimator.schema_)
+    return table
+
+
+def _warn_of_holes(X: Any, schema: Schema) -> None:
+    """Say which holes stay: those of columns that are ignored."""
+    columns = columns_of(X)
+    left = {name: n_missing(columns[name]) for name in schema.ignored if name in columns}
+    named = [f"{name!r} ({n:,})" for name, n in left.items() if n]
+    if named:
+        shown = ", ".join(named[:5]) + (f" and {len(named) - 5} more" if len(named) > 5 else "")
+        warnings.warn(
+            f"{sum(left.values()):,} missing cells are left, in columns that are ignored: {shown}. schema_.ignored "
+            "says why; give such a column a kind in schema to have it filled.",
+            stacklevel=5,
+        )
+
+
+@contextmanager
+def _in_words_of_users() -> Iterator[None]:
+    """Mistakes in what others call frame and overrides are mistakes in X and schema."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise error.about(ARGUMENTS.get(error.argument, error.argument)) from error
 
 
 def names_out(estimator: Any, input_features: Any) -> NDArray[np.object_]:
@@ -69,10 +149,12 @@ def as_wanted(estimator: Any, frame: Any) -> Any:
 def check_table(table: RawTable, schema: Schema) -> None:
     """Refuse a table with nothing to learn from."""
     if not len(schema):
-        raise ValueError(f"X should have a column to learn from. All are ignored: {dict(schema.ignored)}.")
+        reasons = ", ".join(f"{name!r} ({why.rstrip('.')})" for name, why in list(schema.ignored.items())[:5])
+        advice = "Name the kind of one in schema."
+        raise ArgumentError("X", "have a column to learn from", f"all ignored: {reasons}", advice)
     empty = [c.name for d, c in enumerate(schema) if not table.observed[:, d].any()]
     if empty:
-        raise ValueError(f"X should have values in all columns of the schema. Found none in {', '.join(empty)}.")
+        raise ArgumentError("X", "have values in all columns of the schema", f"none in {', '.join(empty)}")
 
 
 def table_of(given: Mapping[str, Any], schema: Schema, n: int) -> RawTable:
@@ -80,7 +162,9 @@ def table_of(given: Mapping[str, Any], schema: Schema, n: int) -> RawTable:
     given = {str(name): wanted for name, wanted in given.items()}
     unknown = [name for name in given if name not in schema.names]
     if unknown:
-        raise ValueError(f"given should name columns of the table. Found {', '.join(map(repr, unknown))}.")
+        ignored = [f"{name!r} is ignored: {schema.ignored[name]}" for name in unknown if name in schema.ignored]
+        found = ", ".join(map(repr, unknown))
+        raise ArgumentError("given", "name columns of the table", found, " ".join(ignored))
     values, observed = np.zeros((n, len(schema))), np.zeros((n, len(schema)), bool)
     for d, column in enumerate(schema):
         if column.name in given:
@@ -93,7 +177,7 @@ def _given_column(wanted: Any, column: Column, n: int) -> RawTable:
     """One value, or n of them, as a table of one column."""
     cells = [wanted] * n if np.ndim(wanted) == 0 else list(wanted)
     if len(cells) != n:
-        raise ValueError(f"given[{column.name!r}] should have one value, or {n}. Found {len(cells)}.")
+        raise ArgumentError(f"given[{column.name!r}]", f"have one value, or {n}", str(len(cells)))
     native = np.empty((n, 1), dtype=object)
     native[:, 0] = cells
     if all(isinstance(cell, np.datetime64 | np.timedelta64) for cell in cells):
@@ -101,7 +185,8 @@ def _given_column(wanted: Any, column: Column, n: int) -> RawTable:
     try:
         return read(native, Schema((replace(column, name="x0"),)))
     except ValueError as error:
-        raise ValueError(f"given[{column.name!r}] should fit its column. {error}") from error
+        why = str(error).removeprefix("column 'x0' ").rstrip(".")
+        raise ArgumentError(f"given[{column.name!r}]", "fit its column", f"otherwise: it {why}") from error
 
 
 def _is_pandas(X: Any) -> bool:

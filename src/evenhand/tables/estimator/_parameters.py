@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...common import check_choice, check_integer, is_number
+from ...common import ArgumentError, check_choice, check_integer, is_number
 from ..families import FAMILIES
 from ..objectives import OBJECTIVES
 from ..schema import Schema
@@ -19,9 +19,9 @@ CHOICES = {
     "model": tuple(FAMILIES),
     "objective": OBJECTIVES,
     "unsupported": ("error", "ignore"),
-    "aggregate": ("mean", "median"),
+    "aggregate": ("mean", "median", "mode"),
 }
-POSITIVE = ("n_hidden", "n_layers", "n_samples", "batch_size", "patience", "n_draws")
+POSITIVE = ("n_samples", "batch_size", "patience", "n_draws")
 
 
 def check_parameters(estimator: TabularVAE) -> None:
@@ -33,7 +33,7 @@ def check_parameters(estimator: TabularVAE) -> None:
     for name in POSITIVE:
         check_integer(name, arguments[name])
     check_integer("kl_warm_up", estimator.kl_warm_up, 0)
-    for name in ("n_latent", "max_epochs"):
+    for name in ("n_latent", "n_hidden", "n_layers", "max_epochs"):
         check_integer(name, arguments[name], optional=True)
     for name in ("lr", "validation_fraction"):
         value = arguments[name]
@@ -41,6 +41,11 @@ def check_parameters(estimator: TabularVAE) -> None:
             raise ValueError(f"{name} should be a number between 0 and 1. Found {value!r}.")
     if estimator.hide != "auto" and not (is_number(estimator.hide) and 0 <= estimator.hide <= 0.5):
         raise ValueError(f"hide should be 'auto' or a number between 0 and 0.5. Found {estimator.hide!r}.")
+    if estimator.hide == 0 and FAMILIES[estimator.model].guesses_directly:
+        raise ArgumentError("hide", f"be above 0 with model={estimator.model!r}, which learns from hidden cells", "0")
+    seconds = estimator.max_seconds
+    if seconds is not None and not (is_number(seconds) and seconds > 0):
+        raise ArgumentError("max_seconds", "be a number of seconds above 0, or None", repr(seconds))
     for name in ("resample", "verbose"):
         if arguments[name] not in (True, False, "auto"):
             raise ValueError(f"{name} should be True, False or 'auto'. Found {arguments[name]!r}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,9 @@ from ..stack import Best, Stack
 
 RUNGS = ((0.04, 0.3), (0.12, 0.35), (0.3, 0.4))
 """After which share of the training, which share of the candidates is kept."""
+
+FEW, RUNGS_OF_FEW = 6, ((0.25, 0.5),)
+"""Up to as many candidates are given more time before they are judged."""
 
 CHECKS = 40  # validations in a training
 
@@ -29,6 +33,8 @@ class Search:
         labels: A record for every candidate, which the outcome is added to.
         always: Candidates (by number) of which the best one is never dropped before the end.
         patience: Validations without improvement of any replica before training ends.
+        beside: What else, ``[R]``, is to be small where the best weights of a candidate are chosen; None for nothing.
+        max_seconds: What all training may take; None for no limit.
         tick: Called with the number of steps done.
     """
 
@@ -39,6 +45,8 @@ class Search:
     labels: list[dict[str, Any]]
     always: Sequence[int]
     patience: int = 15
+    beside: Callable[[], Tensor] | None = None
+    max_seconds: float | None = None
     tick: Callable[[int], None] = lambda steps: None
     interrupted: bool = False
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -57,6 +65,7 @@ class Search:
             raise FloatingPointError(
                 "Training diverged: no validation gave a number. Look for extreme values in the table, or lower lr."
             )
+        self._rescore()
         self._record()
         winner = int(self._best.scores.argmin())
         label = self.labels[self._alive[winner]]
@@ -67,8 +76,9 @@ class Search:
 
     def _train(self) -> None:
         every = max(1, self.steps // CHECKS)
-        rungs = list(RUNGS) if len(self._alive) > 4 else []
+        rungs = list(RUNGS if len(self._alive) > FEW else RUNGS_OF_FEW if len(self._alive) > 1 else ())
         done = stale = 0
+        begin = time.monotonic()
         while done < self.steps and stale < self.patience:
             number = min(every, self.steps - done)
             self.stack.train(number)
@@ -77,13 +87,31 @@ class Search:
             stale = 0 if self._check() else stale + 1
             if rungs and done >= rungs[0][0] * self.steps:
                 self._drop(rungs.pop(0)[1])
+            if self.max_seconds is not None:
+                self._keep_to_time(done, time.monotonic() - begin)
+
+    def _keep_to_time(self, done: int, seconds: float) -> None:
+        """Plan no more steps than the time is enough for; the learning rate falls faster then."""
+        assert self.max_seconds is not None
+        affordable = max(done, int(done * self.max_seconds / max(seconds, 1e-9)))
+        if affordable < self.steps:
+            self.steps = affordable
+            self.stack.shorten(affordable)
 
     def _check(self) -> bool:
         scores = self.score()
-        best = float(self._best.scores.min())
-        self._best.offer(scores)
         self.history.append({"step": int(self.stack.steps), "replicas": len(scores), "error": float(scores.min())})
-        return float(self._best.scores.min()) < best
+        before = float(self._best.scores.min())
+        self._best.offer(self._with_beside(scores))
+        return float(self._best.scores.min()) < before
+
+    def _with_beside(self, scores: Tensor) -> Tensor:
+        return scores if self.beside is None else scores + self.beside().to(scores)
+
+    def _rescore(self) -> None:
+        """From here on candidates are compared by their scores alone."""
+        if self.beside is not None:
+            self._best.rescore(self.score)
 
     def _record(self) -> None:
         rates = self.rate().tolist()
@@ -92,13 +120,14 @@ class Search:
 
     def _drop(self, share: float) -> None:
         """Only the best are kept, and the best of those that always are."""
+        self._rescore()
         self._record()
         order = self._best.scores.argsort().tolist()
-        kept = order[: max(2, round(share * len(order)))]
+        kept = order[: max(1, round(share * len(order)))]
         protected = [r for r in order if self._alive[r] in self.always]
         kept += [r for r in protected[:1] if r not in kept]
         self._keep(sorted(kept))
-        self._best.rescore(self.score)  # fewer candidates are looked at more closely
+        self._best.rescore(lambda: self._with_beside(self.score()))  # fewer candidates are looked at more closely
 
     def _keep(self, replicas: list[int]) -> None:
         self._alive = [self._alive[r] for r in replicas]

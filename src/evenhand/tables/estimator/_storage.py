@@ -17,6 +17,7 @@ from ..frames import Form
 from ..kinds import Preprocessing
 from ..schema import Column, Schema
 from ..stack import Preparation
+from ._exact import Exact
 from ._fitted import Fitted, tensors_of
 from ._fitting import Outcome
 from ._template import describe_template, make_template
@@ -24,8 +25,8 @@ from ._template import describe_template, make_template
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
 
-FORMAT = 1
-PLAIN = ("method", "kl_weight", "selection", "history", "columns", "rate", "n_steps", "hide", "resample")
+FORMAT = 2  # 1 had no direct way
+PLAIN = ("method", "kl_weight", "selection", "history", "columns", "rate", "n_steps", "hide", "resample", "direct")
 
 
 def save(estimator: TabularVAE, path: Path) -> None:
@@ -80,7 +81,8 @@ def _restore(cls: type[TabularVAE], about: dict[str, Any], tensors: dict[str, Te
         estimator.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     fitted = _fitted(about, tensors)
     _check_finite(fitted)
-    estimator._take(Outcome(fitted, **{name: about["fitted"][f"{name}_"] for name in PLAIN}))
+    known = {"direct_": 0.0, **about["fitted"]}  # files of format 1 do not say
+    estimator._take(Outcome(fitted, **{name: known[f"{name}_"] for name in PLAIN}))
     return estimator
 
 
@@ -92,7 +94,9 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
     family = FAMILIES[architecture.pop("family")]
     limits = torch.tensor(about["limits"], dtype=torch.float64)
     preparation = Preparation(family, [units], limits, encoding=family.encoding or "one-hot")
-    mixture = {name: x.numpy() for name, x in _part(tensors, "mixture.").items()}
+    mixture, exact = (
+        {name: x.numpy() for name, x in _part(tensors, f"{of}.").items()} for of in ("mixture", "exact")
+    )
     return Fitted(
         network=_network(family, preparation, architecture, _part(tensors, "network.")),
         preparation=preparation,
@@ -104,6 +108,7 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
         codes=tensors["latent"].numpy(),
         quantiles=tensors["quantiles"].numpy(),
         mixture=LatentMixture.from_state(mixture) if mixture else None,
+        exact=Exact(**exact) if exact else None,
     )
 
 

@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from ...common import Heartbeat, check_choice, check_integer
 from ...impartial import Method
 from ..families import FamilyName
-from ..frames import RawTable, build, fill, read
+from ..frames import RawTable, build, fill
 from ..objectives import ObjectiveName
 from ..schema import Schema
 from ._fitting import Fitting, Outcome
-from ._input import as_wanted, check_table, names_out, remember_columns, table_of, tidy
+from ._input import as_wanted, find_schema, names_out, read_rows, read_training_rows, remember_columns, table_of, tidy
 from ._parameters import check_parameters
 from ._report import Report
+from ._way import Way
 
 Array = NDArray[Any]
 
@@ -30,19 +31,18 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     """A variational autoencoder for tables with columns of all kinds and with holes, trained impartially.
 
     ``fit`` learns the joint distribution of the columns; ``transform`` fills holes; ``sample`` makes new rows. By
-    default the method that settles conflicts among columns, and the weight of the KL term, are chosen by the error
-    on cells that the model was not shown: all candidates are trained side by side and the worst are dropped on the
-    way. Plain training is always among them.
+    default one trunk goes on in two ways: through latent variables (densities, codes), and directly to the best guess
+    of every hidden cell. What settles conflicts among columns is chosen on cells that the model was not shown.
 
     Parameters
     ----------
-    model : {"vae", "hivae"}
-        The paper's VAE, or HI-VAE.
+    model : {"twoway", "vae", "hivae"}
+        One trunk with two ways on; or the paper's VAE or HI-VAE, where all goes through the latent variables.
     objective : {"elbo", "iwae", "dreg"}
         What is maximised; "dreg" is the bound of "iwae" with another gradient. HI-VAE lacks "dreg".
     method : "auto", str, Method or list
         What settles the conflict among columns, such as "imtlg" or "gradnorm>>pcgrad"; "sum" is plain training. A
-        list is tried like "auto".
+        list is tried like "auto", which tries two; "thorough" tries all, with several KL weights, for minutes.
     kl_weight : "auto", float or list of float
         The weight of the KL term. Smaller ones let rows keep more information.
     kl_warm_up : int
@@ -53,14 +53,17 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         What happens to columns without a use (constant, empty, ids, free text): an error that names them, or they
         are left as they are.
     n_latent, n_hidden, n_layers : int
-        Sizes of the networks. n_latent defaults to the number of columns (10 in HI-VAE).
+        Sizes of the networks. n_latent defaults to the number of columns (10 in HI-VAE); layers to 2 of 192 units in
+        "twoway", 3 of 128 in "vae".
     n_samples : int
         Samples of the latent variables for each row in training, K; 20 is usual for "iwae" and "dreg".
     hide : "auto" or float
-        The share of observed cells that the encoder is not shown in training, while all observed cells are scored.
-        "auto" follows the share of cells that are missing.
+        The mean share of observed cells that are hidden from the network in training. "auto" is 0.4 for "twoway", and
+        follows the share of cells that are missing otherwise.
     max_epochs : int or None
-        Length of the training; None for about 8,000 steps, and at least 30 epochs.
+        Length of the training; None for 30 epochs, but 3,000 to 12,000 steps ("vae": at least 8,000).
+    max_seconds : float or None
+        What training may take at most. The learning rate falls in time for that.
     patience : int
         Validations (there are 40) without any improvement after which training ends.
     batch_size : int
@@ -68,12 +71,12 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         The learning rate at first; it falls to zero along half a cosine.
     validation_fraction : float
         The share of rows that is held out to choose by.
-    aggregate : {"mean", "median"}
-        How the expectations of a number, one for each sample of the latent variables, become one imputation.
+    aggregate : {"mean", "median", "mode"}
+        Which value of what is probable is imputed for a number; for categories it is always the most probable one.
     resample : "auto" or bool
         Whether draws are resampled by importance weights; "auto" decides on held-out cells.
     n_draws : int
-        Draws that imputations are made of.
+        Samples of the latent variables that guesses through them are made of.
     device : str
         "auto" takes a GPU if there is one.
     random_state : int, RandomState or None
@@ -94,6 +97,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         Validations during training.
     rate_ : float
         KL(q || p) of held-out rows in nats.
+    direct_ : float
+        The share of the direct way in best guesses, chosen on held-out cells.
     trivial_, shrinkage_ : arrays
         The mean or mode of every column, and how far imputations go from there towards the model: 1 all the way.
     n_features_in_, feature_names_in_
@@ -112,7 +117,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        model: FamilyName = "vae",
+        model: FamilyName = "twoway",
         objective: ObjectiveName = "elbo",
         method: str | Method | Sequence[str | Method] = "auto",
         kl_weight: str | float | Sequence[float] = "auto",
@@ -120,16 +125,17 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         schema: Schema | Mapping[str, Any] | None = None,
         unsupported: Literal["error", "ignore"] = "error",
         n_latent: int | None = None,
-        n_hidden: int = 128,
-        n_layers: int = 3,
+        n_hidden: int | None = None,
+        n_layers: int | None = None,
         n_samples: int = 1,
         hide: float | Literal["auto"] = "auto",
         max_epochs: int | None = None,
+        max_seconds: float | None = None,
         patience: int = 15,
         batch_size: int = 256,
         lr: float = 2e-3,
         validation_fraction: float = 0.1,
-        aggregate: Literal["mean", "median"] = "mean",
+        aggregate: Literal["mean", "median", "mode"] = "mean",
         resample: bool | Literal["auto"] = "auto",
         n_draws: int = 20,
         device: str = "auto",
@@ -149,6 +155,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.n_samples = n_samples
         self.hide = hide
         self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
         self.patience = patience
         self.batch_size = batch_size
         self.lr = lr
@@ -189,17 +196,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         X = tidy(X)
         if len(X) < 2:
             raise ValueError(f"X should have at least 2 rows to learn from. Found n_samples={len(X)}.")
-        remember_columns(self, X, reset=True)
-        schema = self._find_schema(X)
-        table = read(X, schema)
-        check_table(table, schema)
+        remember_columns(self, X)
+        schema = find_schema(self, X)
+        table = read_training_rows(X, schema)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._take(Fitting(self, X, schema, table, seed).run())
-
-    def _find_schema(self, X: Any) -> Schema:
-        if isinstance(self.schema, Schema):
-            return self.schema
-        return Schema.infer(X, dict(self.schema or {}), unsupported=self.unsupported)
 
     def _take(self, outcome: Outcome) -> None:
         """Everything that was found as fitted attributes."""
@@ -210,18 +211,18 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.method_, self.kl_weight_ = outcome.method, outcome.kl_weight
         self.selection_, self.history_, self.columns_ = outcome.selection, outcome.history, outcome.columns
         self.rate_, self.n_steps_ = outcome.rate, outcome.n_steps
-        self.hide_, self.resample_ = outcome.hide, outcome.resample
+        self.hide_, self.resample_, self.direct_ = outcome.hide, outcome.resample, outcome.direct
 
     # ---------------------------------------------------------------- rows that are there
 
     def transform(self, X: Any) -> Any:
         """Fill the holes of a table with the fitted model; observed cells stay as they are.
 
-        Categories that were never seen count as missing, with a warning.
+        Categories that were never seen count as missing, with a warning; so do words among numbers. Columns that are
+        ignored keep their holes, with a warning. Columns of frames are found by name, in any order.
         """
-        X, table = self._read(X)
-        median = self.aggregate == "median"
-        values = self._fitted.guess(table, n_draws=self.n_draws, weighted=self.resample_, median=median)
+        X, table = self._read(X, fills=True)
+        values = self._fitted.guess(table, Way(self.direct_, self.aggregate, self.n_draws, self.resample_))
         return as_wanted(self, self._fill(X, values, ~table.observed))
 
     def sample_posterior(self, X: Any, n: int = 5, random_state: Any = None) -> list[Any]:
@@ -240,7 +241,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         list of tables like X, without holes
         """
         check_integer("n", n)
-        X, table = self._read(X)
+        X, table = self._read(X, fills=True)
         generator = self._fitted.generator(_seed(random_state))
         how: dict[str, Any] = {"n_draws": self.n_draws, "weighted": self.resample_, "generator": generator}
         return [self._fill(X, values, ~table.observed) for values in self._fitted.draws(table, n, **how)]
@@ -265,12 +266,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """The mean of ``score_samples``."""
         return float(self.score_samples(X).mean())
 
-    def _read(self, X: Any) -> tuple[Any, RawTable]:
-        """New rows, tidied, and their cells."""
+    def _read(self, X: Any, *, fills: bool = False) -> tuple[Any, RawTable]:
+        """New rows, tidied, and their cells; if holes are filled, those that are not are named."""
         check_is_fitted(self)
         X = tidy(X)
-        remember_columns(self, X, reset=False)
-        return X, read(X, self.schema_, unseen="missing")
+        return X, read_rows(self, X, self._fitted.template, fills)
 
     def _fill(self, X: Any, values: Array, missing: NDArray[np.bool_]) -> Any:
         return fill(X, self.schema_, values, missing, self._fitted.forms)
@@ -280,8 +280,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         n: int = 1,
         *,
         given: Mapping[str, Any] | None = None,
-        latent: Literal["mixture", "prior"] = "mixture",
-        match_marginals: bool = True,
+        latent: Literal["auto", "none", "mixture", "prior"] = "auto",
+        match_marginals: bool | Literal["auto"] = "auto",
         random_state: Any = None,
     ) -> Any:
         """New rows.
@@ -291,24 +291,22 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         n : int
         given : mapping or None
             Values of some columns, each one value or one for every row; the other columns are drawn given these.
-        latent : {"mixture", "prior"}
+        latent : {"auto", "none", "mixture", "prior"}
             Where latent variables come from: a mixture of 100 Gaussians fitted to those of the training rows, as
-            in the paper, or the prior.
-        match_marginals : bool
+            in the paper, or the prior. "none" does without: the cells of a row are drawn one after another, in
+            random order, each given those before. "auto" is that where the model has a direct way, else the mixture.
+        match_marginals : bool or "auto"
             Whether numbers are moved to the same quantiles of the training data, so that spikes and bounds of a
-            column appear; categories are drawn as the model has them.
+            column appear; categories are drawn as the model has them. "auto": where rows come from latent variables.
         random_state : int, RandomState or None
             None for the same rows every time.
         """
         check_is_fitted(self)
         check_integer("n", n)
-        check_choice("latent", latent, ("mixture", "prior"))
+        check_choice("latent", latent, ("auto", "none", "mixture", "prior"))
         generator = self._fitted.generator(_seed(random_state))
         table = table_of(given, self.schema_, n) if given else None
-        drawn = self._fitted.new(n, latent, generator) if table is None else self._fitted.given(table, generator)
-        values = self._fitted.matched(drawn, latent, generator) if match_marginals else drawn
-        if table is not None:
-            values = np.where(table.observed, table.values, values)
+        values = self._fitted.sample(n, table, latent, match_marginals, generator)
         return build(self.schema_, values, self._fitted.template, self._fitted.forms)
 
     def report(self) -> Report:

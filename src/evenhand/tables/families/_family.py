@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..kinds import Encoding, PositiveRule, TableLikelihood
+from ._direct import DirectWay
 from ._latent import Latent
 from ._layers import Stacked
 
@@ -57,11 +58,20 @@ class Family(nn.Module, ABC):
     encoding: ClassVar[Encoding | None] = None
     """How its encoder sees cells; None where that is for the user to say."""
 
+    see_mask: ClassVar[bool | None] = None
+    """Whether its encoder sees which cells are visible; None where that is for the user to say."""
+
+    usual: ClassVar[Sizes] = Sizes(n_hidden=128, n_layers=3)
+    """Sizes for a table of a user who does not say any."""
+
     positive: ClassVar[PositiveRule | None] = None
     """What it learns of positive numbers; None where that is for the user to say."""
 
     analytic_kl: ClassVar[bool] = False
     """Whether its ELBO always has the KL term in closed form."""
+
+    guesses_directly: ClassVar[bool] = False
+    """Whether it has a direct way, which learns from hidden cells."""
 
     latent_follows_columns: ClassVar[bool] = True
     """Whether the size of z is meant to grow with the table."""
@@ -72,6 +82,12 @@ class Family(nn.Module, ABC):
     likelihood: TableLikelihood
     n_latent: int
     n_noise: int
+    direct: DirectWay | None
+    """A way from what `look` gives to hidden cells around the latent variables, if the family has one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.direct = None
 
     @classmethod
     @abstractmethod
@@ -90,19 +106,32 @@ class Family(nn.Module, ABC):
         The first place is the one that people look at.
         """
 
+    def measure(self, inputs: Tensor, targets: Tensor, mask: Tensor) -> None:
+        """Look at training rows ``[N, ...]`` before training starts; most families have no need to.
+
+        Args:
+            inputs: What the encoder sees.
+            targets: What the heads compare with.
+            mask: Which cells are observed.
+        """
+
+    def look(self, inputs: Tensor) -> Tensor:
+        """What everything after the inputs ``[R, B, I]`` shares: the inputs as they are, unless there is a trunk."""
+        return inputs
+
     @abstractmethod
     def infer(self, inputs: Tensor, noise: Tensor, *, fixed_density: bool = False) -> Latent:
         """Samples of the latent variables and their densities.
 
         Args:
-            inputs: ``[R, B, I]``.
+            inputs: What `look` gives, ``[R, B, I]``.
             noise: Standard normal numbers ``[R, K, B, n_noise]``.
             fixed_density: Whether log q is taken at constant parameters, so that gradients flow through z alone.
         """
 
     @abstractmethod
     def most_probable(self, inputs: Tensor) -> Latent:
-        """The mode of the posterior, with K = 1."""
+        """The mode of the posterior, with K = 1, from what `look` gives."""
 
     @abstractmethod
     def prior(self, n: int, generator: torch.Generator) -> Latent:
@@ -135,6 +164,11 @@ class Family(nn.Module, ABC):
 
     def start_step(self, steps: Tensor, steps_per_epoch: int) -> None:
         """Follow schedules; called before every training step with the number of steps done, ``[1]``."""
+
+    def of_replicas(self) -> set[str]:
+        """The names of tensors in ``state_dict()`` that have an axis of replicas; the others are shared."""
+        stacked = [(name, module) for name, module in self.named_modules() if isinstance(module, Stacked)]
+        return {f"{name}.{tensor}" for name, module in stacked for tensor in module.state_dict()}
 
     def keep(self, index: Tensor) -> None:
         """Go on with some replicas only."""

@@ -5,13 +5,14 @@ from ._form import Form
 from ._frame import build, fill, forms_of
 from ._missing import at_random, completely_at_random, depending_on_values
 from ._raw import RawTable
-from ._read import read
+from ._read import check_extremes, read
 
 __all__ = [
     "Form",
     "RawTable",
     "at_random",
     "build",
+    "check_extremes",
     "completely_at_random",
     "depending_on_values",
     "file_format",

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from ._text_cells import POINT, convert
+from ._header import are_numbers, is_data
+from ._text_cells import convert
 
 N_SNIFFED, SNIFFED = 200, 2_000_000  # records by which the delimiter is chosen, and characters in which they stand
 
 
-def read_delimited(content: bytes, path: str, delimiters: str, *, told: bool) -> tuple[Any, list[str]]:
+def read_delimited(
+    content: bytes, path: str, delimiters: str, *, told: bool, header: bool | None = None, missing: Sequence[str] = ()
+) -> tuple[Any, list[str]]:
     """Read the bytes of a text file.
 
     Args:
@@ -23,32 +25,53 @@ def read_delimited(content: bytes, path: str, delimiters: str, *, told: bool) ->
         path: What the file is called in messages.
         delimiters: What may stand between two cells, the usual one first.
         told: Whether the delimiter is worth a sentence even if it is the usual one.
+        header: Whether the first line holds names; None finds out.
+        missing: Words that stand for missing cells, beside the usual ones.
 
     Returns:
         A pandas frame, and what was done, in sentences.
     """
-    import pandas
-
     text, notes = _decoded(content, path)
     with _cells_of_any_length(text):
         delimiter = max(delimiters, key=lambda d: _regularity(text[:SNIFFED], d))
-        names, n_rows = _checked(text, path, delimiter)
+        first, n_rows = _checked(text, path, delimiter)
     if told or delimiter != delimiters[0]:
         notes.append(f"Cells are separated by {_spoken(delimiter)}.")
-    names, renamed = _mended(names)
-    frame = pandas.read_csv(
+    names, renamed = _mended(first)
+    frame = _texts(text, delimiter, names, header=0)
+    if header is False or (header is None and n_rows and is_data(first, frame)):
+        names, n_rows = [f"x{j + 1}" for j in range(len(first))], n_rows + 1
+        frame, renamed = _texts(text, delimiter, names, header=None), [_unnamed(names, found=header is None)]
+    elif header is None and are_numbers(names):
+        renamed.append(
+            "Most names of columns are numbers. If the first line holds data, pass header=False, at the shell "
+            "--no-header."
+        )
+    if len(frame) != n_rows:
+        raise ValueError(f"{path} should have {n_rows} rows. Found {len(frame)} at a second look. Check its quotes.")
+    frame, converted = convert(frame, decimal_comma=delimiter != ",", missing=missing) if n_rows else (frame, [])
+    return frame, [*notes, *renamed, *converted]
+
+
+def _texts(text: str, delimiter: str, names: list[str], header: int | None) -> Any:
+    """All cells as text."""
+    import pandas
+
+    return pandas.read_csv(
         io.StringIO(text, newline=""),
         sep=delimiter,
         names=names,
-        header=0,
+        header=header,
         index_col=False,
         dtype=str,
         na_filter=False,
     )
-    if len(frame) != n_rows:
-        raise ValueError(f"{path} should have {n_rows} rows. Found {len(frame)} at a second look. Check its quotes.")
-    frame, converted = convert(frame, decimal_comma=delimiter != ",") if n_rows else (frame, [])
-    return frame, [*notes, *renamed, *converted]
+
+
+def _unnamed(names: list[str], *, found: bool) -> str:
+    why = ", as every cell of it fits those below" if found else ""
+    advice = " If it holds names, pass header=True, at the shell --header." if found else ""
+    return f"The first line was taken as data{why}: columns were named {names[0]!r} to {names[-1]!r}.{advice}"
 
 
 def _decoded(content: bytes, path: str) -> tuple[str, list[str]]:
@@ -141,8 +164,6 @@ def _mended(names: list[str]) -> tuple[list[str], list[str]]:
     mended, notes = [name.strip() for name in names], []
     if mended != names:
         notes.append("Blanks around names of columns were stripped.")
-    if all(re.fullmatch(POINT, name) for name in mended):
-        notes.append("All names of columns are numbers. If the first line holds data, put a line of names before it.")
     for j, name in enumerate(mended):
         if not name or name in mended[:j]:
             mended[j] = _free_name(name or f"column_{j + 1}", mended)

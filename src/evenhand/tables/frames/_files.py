@@ -10,7 +10,7 @@ import io
 import lzma
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,21 +42,28 @@ class TableFile:
     conversions: list[str]
 
 
-def read_file(path: str | Path) -> TableFile:
+def read_file(path: str | Path, *, header: bool | None = None, missing: Sequence[str] = ()) -> TableFile:
     """Read a table by the rules of ``docs/tables.md``, all of it or nothing.
 
-    Columns of text become numbers, dates or booleans where all their cells are, and the usual markers become missing
-    cells. Parquet and Feather files know their types.
+    Columns of text become numbers, dates or booleans where all their cells are, but for a few words, and the usual
+    markers become missing cells. Parquet and Feather files know their types.
 
     Args:
         path: A file that ends in .csv, .tsv or .txt, perhaps packed (.gz, .xz, .bz2, .zip), .parquet or .feather.
+        header: Whether the first line of a text file holds the names of the columns. None finds out, and says so
+            where it holds data; the columns are called x1, x2, and so on then.
+        missing: Words of a text file that stand for missing cells, beside the usual ones such as NA.
     """
     path = Path(path)
     form, packing = file_format(path)
+    _check_options(form, header, missing)
     _check_there(path)
     _need("pandas")
     if form in DELIMITERS:
-        frame, conversions = read_delimited(_unpacked(path, packing), str(path), DELIMITERS[form], told=form == "txt")
+        content, told = _unpacked(path, packing), form == "txt"
+        frame, conversions = read_delimited(
+            content, str(path), DELIMITERS[form], told=told, header=header, missing=missing
+        )
     else:
         frame, conversions = _read_columns(path, form)
     if not len(frame):
@@ -97,6 +104,17 @@ def file_format(path: Path) -> tuple[str, str]:
         return form, packing
     advice = "Save the table as CSV first" if form in ("xls", "xlsx", "ods") else "Rename it"
     raise ArgumentError("path", f"end in {SUFFIXES}", repr(path.name), f"{advice}.")
+
+
+def _check_options(form: str, header: object, missing: Sequence[str]) -> None:
+    if header not in (None, True, False):
+        raise ArgumentError("header", "be True, False or None", repr(header))
+    if isinstance(missing, str) or not all(isinstance(word, str) for word in missing):
+        raise ArgumentError("missing", "be a list of words", repr(missing))
+    for name, given in (("header", header is not None), ("missing", len(missing) > 0)):
+        if given and form not in DELIMITERS:
+            advice = "Leave it out."
+            raise ArgumentError(name, "be for text files only", f"one for a .{form} file", advice)
 
 
 def _check_there(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals as nw
@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from ..cells import EPOCH, LARGEST_WHOLE, MICROSECONDS_PER_DAY, cells, is_missing
 from ..schema import Column
+from ..written import ZONE, parsed
 
 Sort = Literal["integer", "float", "boolean", "date", "datetime", "duration", "other"]
 # Days that datetimes can hold, in Python and in nanoseconds.
 FIRST_DAY, LAST_DAY = -719_000, 2_932_000
 NANOSECOND_DAYS = 106_000
-SURE = 20  # values that must be whole before a column of floats counts as one of integers
+SURE = 20  # values that must be whole, or have few decimals, before this is more than chance
+MOST_DIGITS = 8  # decimals that a column can have, and not just numbers that need so many
+EXAMPLES = {"date": "2000-01-31", "datetime": "2000-01-31 00:00:00", "duration": "1 day"}  # of how text is written
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Form:
         zoned: Whether datetimes have a time zone.
         whole_days: Whether times are whole days, as far as they are seen.
         whole: Whether floats are whole numbers, as integers with holes are.
+        digits: How many decimals floats have, as far as they are seen; None if they are not cut.
+        like: A text of the column, where numbers, dates or categories are written as text.
     """
 
     sort: Sort
@@ -40,12 +45,14 @@ class Form:
     zoned: bool = False
     whole_days: bool = False
     whole: bool = False
+    digits: int | None = None
+    like: str = ""
 
 
-def form_of(native: Any) -> Form:
-    """The form of a column of a frame or an array."""
+def form_of(native: Any, column: Column) -> Form:
+    """The form of a column of a frame or an array; text is taken as what its column in the schema says."""
     if isinstance(native, np.ndarray):
-        return _form_of_array(native)
+        return _form_of_array(native, column)
     dtype = nw.from_native(native, series_only=True).dtype
     if dtype.is_integer():
         return Form("integer", *_limits(str(dtype)))
@@ -58,7 +65,24 @@ def form_of(native: Any) -> Form:
     if dtype == nw.Datetime or dtype == nw.Duration:
         sort: Sort = "datetime" if dtype == nw.Datetime else "duration"
         return _form_of_times(native, sort, dtype.time_unit == "ns", getattr(dtype, "time_zone", None) is not None)
-    return _form_of_objects(list(native)) if dtype in (nw.Object, nw.Unknown) else Form("other")
+    if dtype == nw.String or dtype in (nw.Object, nw.Unknown):
+        return _form_of_objects(nw.from_native(native, series_only=True).to_list(), native, column)
+    return Form("other")
+
+
+def is_text(native: Any) -> bool:
+    """Whether a column can hold text only."""
+    if isinstance(native, np.ndarray):
+        return native.dtype.kind in "UT"
+    # objects without any cell pass for text there
+    return (
+        str(getattr(native, "dtype", "")) != "object" and nw.from_native(native, series_only=True).dtype == nw.String
+    )
+
+
+def as_text(form: Form, here: Form) -> Form:
+    """A form whose values are written as text, like those of another where these are known."""
+    return replace(form, like=here.like or EXAMPLES.get(form.sort, "text"))
 
 
 def values_for(column: Column, numbers: NDArray[np.float64], form: Form) -> list[Any]:
@@ -66,16 +90,32 @@ def values_for(column: Column, numbers: NDArray[np.float64], form: Form) -> list
     if column.kind.nominal:
         return [_as_category(column.categories[int(code)], form) for code in np.rint(numbers)]
     if column.unit == "days":
-        return [_as_time(day, form) for day in numbers.tolist()]
+        times = [_as_time(day, form) for day in numbers.tolist()]
+        return [_time_like(time, form.like) for time in times] if form.like else times
     if form.sort == "boolean":
         return [bool(value >= 0.5) for value in numbers]
     if form.sort == "integer":
         return [int(value) for value in np.clip(np.rint(numbers), form.low, form.high)]
-    whole = form.whole or column.kind.whole
-    return [float(value) for value in (np.rint(numbers) if whole else numbers)]
+    digits = 0 if form.whole or column.kind.whole else form.digits
+    rounded = (numbers if digits is None else np.round(numbers, digits)).tolist()
+    return [repr(v) if digits is None else f"{v:.{digits}f}" for v in rounded] if form.like else rounded
+
+
+def _time_like(time: datetime.date | datetime.timedelta, like: str) -> str:
+    """A date or a time as the example is written, in UTC where it has a zone."""
+    if not isinstance(time, datetime.datetime):
+        return str(time)
+    if len(like) <= len(EXAMPLES["date"]):
+        return str(time.date())
+    clock = re.sub(f"{ZONE}$", "", like[11:])
+    spec = {5: "minutes", 8: "seconds"}.get(len(clock), "microseconds")
+    zone = "" if time.tzinfo is None else "Z" if like.endswith("Z") else "+00:00"
+    return time.replace(tzinfo=None).isoformat(sep=like[10], timespec=spec) + zone
 
 
 def _as_category(category: Any, form: Form) -> Any:
+    if form.like:
+        return str(category)
     convert = {"integer": int, "float": float, "boolean": bool}.get(form.sort)
     return convert(category) if convert else category
 
@@ -92,22 +132,30 @@ def _as_time(days: float, form: Form) -> datetime.date | datetime.timedelta:
     return (EPOCH + since).replace(tzinfo=datetime.UTC) if form.zoned else EPOCH + since
 
 
-def _form_of_array(column: NDArray[Any]) -> Form:
-    kind = column.dtype.kind
+def _form_of_array(native: NDArray[Any], column: Column) -> Form:
+    kind = native.dtype.kind
     if kind in "iu":
-        return Form("integer", *_limits(column.dtype.name))
+        return Form("integer", *_limits(native.dtype.name))
     if kind in "mM":
-        unit = np.datetime_data(column.dtype)[0]
-        return _form_of_times(column, "datetime" if kind == "M" else "duration", unit == "ns", False)
-    if kind == "O":
-        return _form_of_objects(column.tolist())
-    return _form_of_floats(column) if kind == "f" else Form("boolean" if kind == "b" else "other")
+        unit = np.datetime_data(native.dtype)[0]
+        return _form_of_times(native, "datetime" if kind == "M" else "duration", unit == "ns", False)
+    if kind in "OUT":
+        return _form_of_objects(native.tolist(), native, column)
+    return _form_of_floats(native) if kind == "f" else Form("boolean" if kind == "b" else "other")
 
 
 def _form_of_floats(native: Any) -> Form:
-    seen = cells(native).seen
-    # a few whole numbers may be so by chance
-    return Form("float", whole=seen.size >= SURE and bool((seen == np.floor(seen)).all()))
+    digits = _digits(cells(native).seen, single="32" in str(getattr(native, "dtype", "")))
+    return Form("float", whole=digits == 0, digits=digits)
+
+
+def _digits(seen: NDArray[np.float64], *, single: bool = False) -> int | None:
+    """The decimals that all numbers have at most. Of a few numbers it may be so by chance."""
+    if seen.size < SURE:
+        return None
+    kept = np.float32 if single else np.float64
+    cut = (d for d in range(MOST_DIGITS + 1) if (np.round(seen, d).astype(kept) == seen.astype(kept)).all())
+    return next(cut, None)
 
 
 def _form_of_times(native: Any, sort: Sort, nanoseconds: bool, zoned: bool) -> Form:
@@ -117,8 +165,11 @@ def _form_of_times(native: Any, sort: Sort, nanoseconds: bool, zoned: bool) -> F
     return Form(sort, low, high, zoned, whole)
 
 
-def _form_of_objects(values: list[Any]) -> Form:
+def _form_of_objects(values: list[Any], native: Any, column: Column) -> Form:
     """Objects have the type of those that are seen; where all are missing, nothing is known."""
+    texts = [value for value in values if isinstance(value, str)]
+    if texts and all(isinstance(value, str) or is_missing(value) for value in values):
+        return _form_of_texts(native, texts, column)
     kinds: list[tuple[Any, Form]] = [
         (bool | np.bool_, Form("boolean")),
         (int | np.integer, Form("integer")),
@@ -127,12 +178,28 @@ def _form_of_objects(values: list[Any]) -> Form:
         (datetime.date, Form("date", FIRST_DAY, LAST_DAY)),
         (datetime.timedelta, Form("duration", FIRST_DAY, LAST_DAY)),
     ]
-    seen: list[Any] = [value for value in values if not is_missing(value)]
+    # words among numbers are missing
+    seen: list[Any] = [value for value in values if not isinstance(value, str) and not is_missing(value)]
     for kind, form in kinds:
         if seen and all(isinstance(value, kind) for value in seen):
             zoned = form.sort == "datetime" and seen[0].tzinfo is not None
             return Form(form.sort, form.low, form.high, zoned)
     return Form("other")
+
+
+def _form_of_texts(native: Any, texts: list[str], column: Column) -> Form:
+    """What is written as text."""
+    if column.kind.nominal:
+        return Form("other", like=texts[0])
+    data = cells(native)
+    if column.unit:
+        seen = parsed(data, "dates")[0]
+        dates = [text for text, there in zip(data.values.tolist(), seen.observed, strict=True) if there]
+        like = max(dates, key=len, default=EXAMPLES["date"])
+        zoned = re.fullmatch(rf".*:.*{ZONE}", like) is not None
+        return Form("date" if len(like) == 10 else "datetime", FIRST_DAY, LAST_DAY, zoned, len(like) == 10, like=like)
+    digits = _digits(parsed(data, "numbers")[0].seen)
+    return Form("float", whole=digits == 0, digits=digits, like=texts[0])
 
 
 def _limits(dtype: str) -> tuple[int, int]:

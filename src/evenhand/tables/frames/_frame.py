@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cells import columns_of, n_rows
-from ..schema import Schema
-from ._form import Form, form_of, values_for
+from ..schema import Column, Schema
+from ._form import Form, as_text, form_of, is_text, values_for
 from ._read import checked_columns
 
 Array = NDArray[np.float64]
@@ -23,7 +23,8 @@ def fill(frame: Any, schema: Schema, values: Array, missing: Mask, forms: Mappin
     """Fill cells of a frame.
 
     The result is a frame of the same kind with the same columns, types and index. Cells that are not filled are
-    untouched. Counts and columns of integers get whole numbers; times are whole days if all that are seen are.
+    untouched. Counts and columns of integers get whole numbers, other numbers as many decimals as those that are
+    seen; times are whole days if all that are seen are. Where numbers and dates are written as text, so are these.
 
     Args:
         frame: What `read` takes.
@@ -42,7 +43,7 @@ def fill(frame: Any, schema: Schema, values: Array, missing: Mask, forms: Mappin
         if rows.size:
             native = columns[column.name]
             numbers = _finite(np.asarray(values, dtype=np.float64)[rows, d], column.name)
-            filled[column.name] = _put(native, rows, values_for(column, numbers, _form(native, column.name, forms)))
+            filled[column.name] = _put(native, rows, values_for(column, numbers, _form(native, column, forms)))
     return _replace(frame, filled)
 
 
@@ -61,24 +62,27 @@ def build(schema: Schema, values: Array, like: Any, forms: Mapping[str, Form] | 
     made = {}
     for name, native in templates.items():
         numbers = _finite(np.asarray(values, dtype=np.float64)[:, schema.names.index(name)], name)
-        made[name] = _make(values_for(schema[name], numbers, _form(native, name, forms)), native)
+        made[name] = _make(values_for(schema[name], numbers, _form(native, schema[name], forms)), native)
     return _assemble(made, like)
 
 
 def forms_of(frame: Any, schema: Schema) -> dict[str, Form]:
     """What the values of every column of the schema look like."""
     columns = checked_columns(frame, schema)
-    return {name: form_of(columns[name]) for name in schema.names}
+    return {column.name: form_of(columns[column.name], column) for column in schema}
 
 
-def _form(native: Any, name: str, forms: Mapping[str, Form] | None) -> Form:
+def _form(native: Any, column: Column, forms: Mapping[str, Form] | None) -> Form:
     """The form of a column: its type says most; what only its values say is taken from the known forms."""
-    form = form_of(native)
+    here = form_of(native, column)
     if forms is None:
-        return form
-    if form.sort == "other" or str(getattr(native, "dtype", "")) == "object":
-        return forms[name]
-    return replace(form, whole_days=forms[name].whole_days)
+        return here
+    known = forms[column.name]
+    if is_text(native) or here.like:
+        return known if known.like else as_text(known, here)
+    if here.sort == "other" or (str(getattr(native, "dtype", "")) == "object" and not known.like):
+        return known
+    return replace(here, whole=known.whole, whole_days=known.whole_days, digits=known.digits)
 
 
 def _make(values: list[Any], like: Any) -> Any:
@@ -155,7 +159,7 @@ def _assemble(columns: dict[str, Any], like: Any) -> Any:
     if isinstance(like, np.ndarray):
         return np.stack(list(columns.values()), axis=1)
     if nw.dependencies.is_polars_dataframe(like):
-        return type(like)(list(columns.values()))
+        return type(like)(columns)  # by name: from a list, one without a name would get another
     if nw.dependencies.is_pyarrow_table(like):
         fields = [like.schema.field(name).with_type(column.type) for name, column in columns.items()]
         return type(like).from_arrays(list(columns.values()), schema=nw.dependencies.get_pyarrow().schema(fields))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..cells import LARGEST_WHOLE
+from ..written import CLOCK, FEW, HALF, ISO, NEARLY, NEARLY_FEW, ZONE, told
+from ._numerals import COMMA, GROUPED, POINT, SIGNED, Cells, Result, all_match, has_decimal_comma, numbers
 
 if TYPE_CHECKING:
     import pandas
@@ -16,39 +16,32 @@ MARKERS = (
     *("NULL", "Null", "null", "None", "?", "-", "."),
 )
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
-WHOLE = r"[+-]?[0-9]+"
-CODE = r"0[0-9]+"
-POINT = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))"
-COMMA = POINT.replace(r"\.", ",")
-GROUPED = r"[+-]?[0-9]{1,3}(?:[., '\u2019][0-9]{3})+(?:[.,][0-9]+)?"
-GROUPED_BY_POINTS = r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})*"
-SIGNS, BLANK = "[$€£¥%]", "[ \u00a0\u202f]?"
-SIGNED = rf"[+-]?[$€£¥]{BLANK}[^$€£¥%\s]+|[^$€£¥%\s]+{BLANK}{SIGNS}"
-CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
-ZONE = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
-ISO = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{CLOCK}{ZONE}?)?"
 DAY_OR_MONTH = r"([0-9]{1,2})[./-]([0-9]{1,2})[./-][0-9]{4}"
-
-Cells = Any  # a pandas Series of text
-Result = tuple[Cells, str]
+NO_WORD = rf"{SIGNED}|{POINT}|{COMMA}|{GROUPED}|{ISO}|{DAY_OR_MONTH}(?: {CLOCK})?"
 
 
-def convert(frame: pandas.DataFrame, *, decimal_comma: bool) -> tuple[pandas.DataFrame, list[str]]:
+def convert(
+    frame: pandas.DataFrame, *, decimal_comma: bool, missing: Sequence[str] = ()
+) -> tuple[pandas.DataFrame, list[str]]:
     """Convert what is more than text.
 
     Args:
         frame: Columns of text, without missing cells.
         decimal_comma: Whether numbers may have one. They cannot where commas separate the cells.
+        missing: Words that stand for missing cells, beside the usual ones.
 
     Returns:
         The frame with missing cells, numbers, booleans and dates, and what was done, in sentences.
     """
     frame, notes = _stripped(frame)
-    frame, marked = _with_missing(frame)
-    european = decimal_comma and any(_has_decimal_comma(frame[name].dropna()) for name in frame)
+    frame, marked = _with_missing(frame, missing)
+    european = decimal_comma and any(has_decimal_comma(frame[name].dropna()) for name in frame)
     columns = {}
     for name in frame:
-        columns[name], note = _converted(frame[name], decimal_comma, european)
+        cells = frame[name]
+        columns[name], note = _converted(cells, decimal_comma, european)
+        if not note and columns[name] is cells:
+            columns[name], note = _without_words(cells, decimal_comma, european)
         marked += [f"Column {name!r} {note}."] if note else []
     return type(frame)(columns), [*notes, *marked]
 
@@ -61,13 +54,13 @@ def _stripped(frame: pandas.DataFrame) -> tuple[pandas.DataFrame, list[str]]:
     return stripped, [f"Blanks around {_cells(where)} were stripped."]
 
 
-def _with_missing(frame: pandas.DataFrame) -> tuple[pandas.DataFrame, list[str]]:
+def _with_missing(frame: pandas.DataFrame, words: Sequence[str]) -> tuple[pandas.DataFrame, list[str]]:
     notes, missing = [], frame == ""
     # beside a plus, a minus is a sign of its own
     with_plus = (frame == "+").any()
-    for marker in MARKERS:
+    for marker in dict.fromkeys((*MARKERS, *(word.strip() for word in words))):
         cells = frame == marker
-        if marker == "-":
+        if marker == "-" and marker not in words:
             cells &= ~with_plus
         missing |= cells
         if cells.any(axis=None):
@@ -90,11 +83,29 @@ def _converted(cells: Cells, decimal_comma: bool, european: bool) -> Result:
         return cells, ""
     if seen.isin((*TRUE, *FALSE)).all():
         return _booleans(cells), "was read as true or false"
-    if _all(seen, ISO):
+    if all_match(seen, ISO):
         return _iso_dates(cells, seen)
-    if _all(seen, rf"{DAY_OR_MONTH}(?: {CLOCK})?"):
+    if all_match(seen, rf"{DAY_OR_MONTH}(?: {CLOCK})?"):
         return _other_dates(cells, seen)
-    return _numbers(cells, decimal_comma, european)
+    return numbers(cells, decimal_comma, european)
+
+
+def _without_words(cells: Cells, decimal_comma: bool, european: bool) -> Result:
+    """Numbers or dates with a few words among them, which are taken as missing."""
+    seen = cells.dropna()
+    if seen.head(200).str.fullmatch(NO_WORD).mean() < HALF:  # the first cells decide quickly that it is text
+        return cells, ""
+    words = seen[~seen.str.fullmatch(NO_WORD)]
+    n, of = len(seen) - len(words), len(seen)
+    few = len(seen.drop(words.index).unique()) <= FEW
+    if not len(words) or n < (NEARLY_FEW if few else NEARLY) * of:
+        return cells, ""
+    rest = cells.drop(words.index).reindex(cells.index)
+    made, note = _converted(rest, decimal_comma, european)
+    if made is rest:
+        return cells, ""
+    what = "dates" if note.startswith("was read as dates") else "numbers"
+    return made, f"{note or 'was read as numbers'}: {told(n, of, what, list(words.value_counts().index))}"
 
 
 def _booleans(cells: Cells) -> Cells:
@@ -136,64 +147,3 @@ def _if_dates(made: Cells, cells: Cells, note: str) -> Result:
     if len(wrong):
         return cells, f"stays text: it looks like dates, but {wrong.iloc[0]!r} is none"
     return made, note
-
-
-def _numbers(cells: Cells, decimal_comma: bool, european: bool) -> Result:
-    """Numbers, if all cells are; perhaps with one sign of a currency or percent."""
-    plain, sign = _without_sign(cells)
-    seen = plain.dropna()
-    comma = decimal_comma and _has_decimal_comma(seen)
-    if comma:
-        plain = plain.str.replace(",", ".", regex=False)
-    elif _is_unclear(seen, european):
-        example = seen[~seen.str.fullmatch(WHOLE)].iloc[0]
-        return cells, (
-            f"stays text: whether {example!r} has a decimal sign or separates thousands cannot be told; write "
-            "numbers like 1234.5"
-        )
-    elif not _all(seen, POINT):
-        return cells, ""
-    elif not sign and seen.str.fullmatch(CODE).any():
-        example = seen[seen.str.fullmatch(CODE)].iloc[0]
-        return cells, f"stays text: its numbers are written like codes, with zeros in front, as in {example!r}"
-    made = _as_numbers(plain)
-    if made is None:
-        return cells, f"stays text: its whole numbers reach 2**53, as those of ids do, and {seen.iloc[0]!r} is one"
-    signed = f" without {sign!r}: {cells.dropna().iloc[0]!r} is {made.dropna().iloc[0]}" if sign else ""
-    with_comma = " with a decimal comma" if comma else ""
-    return made, f"was read as numbers{with_comma}{signed}" if signed or with_comma else ""
-
-
-def _without_sign(cells: Cells) -> tuple[Cells, str]:
-    seen = cells.dropna()
-    if not _all(seen, SIGNED):
-        return cells, ""
-    signs = seen.str.extract(rf"({SIGNS})")[0].unique()
-    plain = cells.str.replace(rf"{BLANK}{SIGNS}{BLANK}", "", regex=True)
-    return (plain, str(signs[0])) if len(signs) == 1 else (cells, "")
-
-
-def _has_decimal_comma(seen: Cells) -> bool:
-    plain = _without_sign(seen)[0]
-    return bool(plain.str.contains(",", regex=False).any()) and _all(plain, COMMA)
-
-
-def _is_unclear(seen: Cells, european: bool) -> bool:
-    if european and seen.str.contains(".", regex=False).any() and _all(seen, GROUPED_BY_POINTS):
-        return True
-    return not _all(seen, POINT) and _all(seen, f"{GROUPED}|{POINT}|{COMMA}")
-
-
-def _as_numbers(plain: Cells) -> Cells | None:
-    """Integers where all are whole, so that they are written as such again; None if double precision lacks some."""
-    numbers = plain.astype("float64")
-    if not _all(plain.dropna(), WHOLE):
-        return numbers
-    if np.abs(numbers).max() >= LARGEST_WHOLE:
-        return None
-    return numbers.astype("Int64" if numbers.isna().any() else "int64")
-
-
-def _all(seen: Cells, pattern: str) -> bool:
-    # the first cells decide quickly that a column is none of these
-    return bool(seen.head(100).str.fullmatch(pattern).all() and seen.str.fullmatch(pattern).all())

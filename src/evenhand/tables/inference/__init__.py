@@ -3,12 +3,24 @@
 from ._errors import column_errors, macro_class_errors, summary, trivial_guess
 from ._generation import rows_from_codes, rows_from_prior
 from ._gradients import head_gradients
-from ._inference import draws, encode, expectations, log_likelihood, rates_and_bounds, reconstruct
+from ._inference import (
+    direct_expectations,
+    direct_losses,
+    draws,
+    encode,
+    expectations,
+    log_likelihood,
+    rates_and_bounds,
+    reconstruct,
+)
 from ._quality import Quality, quality
+from ._reveal import reveal
 
 __all__ = [
     "Quality",
     "column_errors",
+    "direct_expectations",
+    "direct_losses",
     "draws",
     "encode",
     "expectations",
@@ -18,6 +30,7 @@ __all__ = [
     "quality",
     "rates_and_bounds",
     "reconstruct",
+    "reveal",
     "rows_from_codes",
     "rows_from_prior",
     "summary",

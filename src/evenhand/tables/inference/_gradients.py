@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -30,7 +32,7 @@ def head_gradients(model: Family, rows: Rows, index: Tensor) -> Reading:
         replicas = len(next(model.parameters()))
         inputs, targets, mask = (t.expand(replicas, *t.shape) for t in (inputs, targets, mask))
     with torch.no_grad():
-        latent = model.most_probable(rows.seen(inputs, mask))
+        latent = model.most_probable(model.look(rows.seen(inputs, mask)))
     with torch.enable_grad():
         z = latent.z.detach().requires_grad_()
         s = None if latent.s is None else latent.s.detach().requires_grad_()
@@ -39,4 +41,4 @@ def head_gradients(model: Family, rows: Rows, index: Tensor) -> Reading:
         torch.autograd.grad((log_p * mask.unsqueeze(1)).sum(), z)
     model.train(was_training)
     reading, order = blocks[0].last, model.likelihood.inverse
-    return Reading(reading.gram[:, order][:, :, order], reading.weights[:, order])
+    return replace(reading, gram=reading.gram[:, order][:, :, order], weights=reading.weights[:, order])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from ..families import Family, Latent
+from ..families import Family, How, Latent
 from ..stack import Rows
 from ._density import importance_weighted
 
@@ -72,6 +72,46 @@ def expectations(
         return torch.cat([_weighted_median(values[..., :numbers], weights), mean[..., numbers:]], -1)
 
     return _by_chunks(model, rows, index, visible, max(n_samples, 1), chunk)
+
+
+@torch.no_grad()
+def direct_expectations(
+    model: Family, rows: Rows, index: Tensor, visible: Tensor | None = None, how: How = "mean"
+) -> Tensor:
+    """Numbers and probabilities of categories by the direct way of a family that has one, ``[R, n, targets]``.
+
+    Args:
+        model: R replicas.
+        rows: The table.
+        index: Which rows.
+        visible: Which cells count as known; all observed ones if None.
+        how: Whether numbers are means, medians or modes.
+    """
+    direct = model.direct
+    assert direct is not None
+
+    def chunk(features: Tensor, _: Tensor, __: Tensor) -> Tensor:
+        return direct.expectation(direct.outputs(features), how)
+
+    return _by_chunks(model, rows, index, visible, 4, chunk)
+
+
+@torch.no_grad()
+def direct_losses(model: Family, rows: Rows, index: Tensor, visible: Tensor) -> Tensor:
+    """The loss of the direct way on observed cells that are not visible, a mean over columns, ``[R]``."""
+    direct = model.direct
+    assert direct is not None
+    inputs, targets, mask = rows.split(rows.record[index])
+    known = mask * visible.to(mask)
+    replicas = len(next(model.parameters()))
+    found = (rows.seen(inputs, known), targets, mask - known)
+    seen, targets, hidden = (t.expand(replicas, *t.shape) for t in found)
+    was_training = model.training
+    model.eval()
+    try:
+        return direct.loss(direct.outputs(model.look(seen)), targets, hidden) / model.likelihood.n
+    finally:
+        model.train(was_training)
 
 
 @torch.no_grad()
@@ -185,7 +225,9 @@ def _by_chunks(
     was_training = model.training
     model.eval()
     try:
-        return torch.cat([work(*known) for known in _chunks(rows, index, visible, replicas, size)], 1)
+        return torch.cat(
+            [work(model.look(seen), *known) for seen, *known in _chunks(rows, index, visible, replicas, size)], 1
+        )
     finally:
         model.train(was_training)
 

@@ -7,6 +7,7 @@ from ._gaussian import Parameters
 from ._inputs import encoder_inputs
 from ._kind import Encoding, PositiveRule
 from ._likelihood import TableLikelihood
+from ._pieces import Pieces
 from ._preprocessing import Preprocessing
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Density",
     "Encoding",
     "Parameters",
+    "Pieces",
     "PositiveRule",
     "Preprocessing",
     "TableLikelihood",

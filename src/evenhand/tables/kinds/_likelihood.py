@@ -109,13 +109,15 @@ class TableLikelihood(nn.Module):
             targets: ``[N, targets]``.
             mask: Which cells are observed, ``[N, D]`` in inner order.
         """
-        owners = [d for d, n in enumerate(self._targets_per_column()) for _ in range(n)]
-        seen = mask[:, owners]
+        seen = mask[:, self.owners_of_targets]
         mean = (targets * seen).sum(0) / seen.sum(0).clamp(min=1)
         return torch.cat([density.marginal(m) for density, m in self._by_target(mean)], -1)
 
-    def _targets_per_column(self) -> list[int]:
-        return [d.n_targets // d.n for d in self.densities for _ in range(d.n)]
+    @property
+    def owners_of_targets(self) -> list[int]:
+        """For every target, the column (in inner order) that it belongs to."""
+        numbers = [d.n_targets // d.n for d in self.densities for _ in range(d.n)]
+        return [d for d, n in enumerate(numbers) for _ in range(n)]
 
     def constrain(self, raw: Tensor) -> Tensor:
         """Natural parameters from unconstrained ones, ``[..., P]``."""
@@ -134,22 +136,31 @@ class TableLikelihood(nn.Module):
     def point(self, eta: Tensor, how: How = "mode") -> Tensor:
         """The most probable values, or expected numbers, in original units: ``[..., D]`` in the schema's order."""
         parts = [group.point(e, how) for group, e in self._by_group(eta.double())]
-        return self._limited(torch.cat(parts, -1))[..., self.inverse]
+        return self.limited(torch.cat(parts, -1))[..., self.inverse]
 
     def sample(self, eta: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """One draw of every cell, in original units and the schema's order."""
         parts = [group.value(group.density.sample(e, generator).double()) for group, e in self._by_group(eta)]
-        return self._limited(torch.cat(parts, -1))[..., self.inverse]
+        return self.limited(torch.cat(parts, -1))[..., self.inverse]
 
     def expectation(self, eta: Tensor) -> Tensor:
         """Expected numbers and probabilities of categories, ``[..., targets]``: these can be averaged."""
         parts = [group.expectation(e) for group, e in self._by_group(eta.double())]
-        return self._limited(torch.cat(parts, -1))
+        return self.limited(torch.cat(parts, -1))
 
     def decide(self, expectation: Tensor) -> Tensor:
         """The best guess for every cell from (averaged) expectations, in the schema's order."""
         parts = [density.decide(e) for density, e in self._by_target(expectation)]
         return torch.cat(parts, -1)[..., self.inverse]
+
+    def numbers(self, targets: Tensor) -> Tensor:
+        """Numbers in the units of the data, ``[R, ..., numbers]``, from targets ``[R, ..., targets]``."""
+        parts, known = [], 0
+        for group, (_, x) in zip(self.groups, self._by_target(targets), strict=True):
+            if known < self.n_numbers:
+                parts.append(group.value(x.double()))
+            known += group.n
+        return torch.cat(parts, -1) if parts else targets[..., :0].double()
 
     def natural(self, locations: Tensor, scales: Tensor, statistics: Statistics | None = None) -> Tensor:
         """Natural parameters ``[..., P]`` from HI-VAE's outputs.
@@ -164,7 +175,7 @@ class TableLikelihood(nn.Module):
         parts = [g.natural([*islice(at_y, g.n)], [*islice(at_s, g.n)], statistics) for g in self.groups]
         return torch.cat(parts, -1)
 
-    def _limited(self, values: Tensor) -> Tensor:
+    def limited(self, values: Tensor) -> Tensor:
         """Numbers, which come first, within their limits."""
         if self.limits is None:
             return values

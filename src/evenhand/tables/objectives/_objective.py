@@ -17,7 +17,7 @@ class BatchOfRows:
     """The rows of a training step as R replicas see them.
 
     Attributes:
-        seen: What the encoders see, ``[R, B, I]``.
+        features: What the families make of the rows first, ``[R, B, I]``: `Family.look`.
         targets: What the heads compare with, ``[R, B, T]``.
         mask: Which cells are scored, ``[R, B, D]``.
         noise: Standard normal numbers for the latent variables, ``[R, K, B, L]``.
@@ -25,7 +25,7 @@ class BatchOfRows:
         statistics: Of the batch, if the family normalises by them.
     """
 
-    seen: Tensor
+    features: Tensor
     targets: Tensor
     mask: Tensor
     noise: Tensor
@@ -71,6 +71,6 @@ class Bound(Objective):
 
     def loss(self, model: Family, batch: BatchOfRows, blocks: Sequence[Sequence[Heads]]) -> Tensor:
         """The negative mean of the bound."""
-        latent = model.infer(batch.seen, batch.noise)
+        latent = model.infer(batch.features, batch.noise)
         log_likelihood = batch.log_likelihood(model, model.decode(latent, blocks[0]))
         return -self.bound(log_likelihood, latent, batch).mean(-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import narwhals as nw
@@ -12,24 +13,20 @@ from numpy.typing import NDArray
 
 from ...common import ArgumentError
 from ..cells import Cells, cells, columns_of, n_rows
-from ._column import BY_HAND, IGNORE, Category, Column, as_fields
+from ..written import What, parsed, reading_of, told
+from ._categories import guess_categories, levels, levels_of
+from ._column import BY_HAND, IGNORE, Column, as_fields
 from ._kinds import Kind
 from ._schema import Schema
+from ._words import ADVICE, NAME_KINDS, Unsuitable, show
 
 LARGEST_COUNT = 1000  # above, a Poisson distribution is far narrower than data are
-MOST_CATEGORIES = 200
 FEW_VALUES, FEW_SHARE = 10, 0.05  # numbers that may be labels: so many values at most, in so small a part of the rows
-MANY_VALUES, MANY_SHARE = 20, 0.9  # text that may be ids: more values than this, in more than this part of the rows
-LONG_TEXT = 40  # text that may be sentences: more characters than this on average
 FEWEST_IDS = 20  # whole numbers that may be ids: so many cells at least
 ID_NAME = re.compile(r"(?i:id|index|key|rowid|uuid|.*[_ ]id|id_.*)|.*[a-z0-9]I[dD]")
-ADVICE = "drop it, pass unsupported='ignore', or name its kind in overrides"
+MOST_NAMED, MOST_LISTED = 5, 50  # columns that an error names in a line, and on lines of their own
 
 Override = Kind | str | Column | Mapping[str, Any]
-
-
-class _Unsuitable(ValueError):
-    """A column that is sound and yet tells a model nothing: it may be ignored."""
 
 
 def infer(
@@ -53,7 +50,7 @@ def infer(
             continue
         try:
             found.append(_column(name, column, overrides.get(name)))
-        except _Unsuitable as error:
+        except Unsuitable as error:
             if unsupported == "ignore":
                 ignored[name] = _sentence(str(error))
             else:
@@ -61,12 +58,20 @@ def infer(
         except ValueError as error:
             problems[name] = str(error)
     if problems:
-        raise ValueError(_complaint(problems))
+        raise _complaint(problems, arrays=isinstance(frame, np.ndarray))
     if not found:
-        found_instead = f"{len(ignored)}, all of them ignored: {', '.join(ignored)}"
-        advice = "Name the kind of one in overrides."
-        raise ArgumentError("frame", "have a column to model", found_instead, advice)
+        raise ArgumentError("frame", "have a column to model", _all_ignored(ignored), NAME_KINDS)
     return Schema(tuple(found), ignored)
+
+
+def _all_ignored(ignored: Mapping[str, str]) -> str:
+    reasons = [f"{name!r} ({reason.rstrip('.')})" for name, reason in ignored.items()]
+    return f"{len(ignored)}, all of them ignored: {_some(reasons)}"
+
+
+def _some(items: list[str]) -> str:
+    more = [f"and {len(items) - MOST_NAMED} more"] if len(items) > MOST_NAMED else []
+    return ", ".join([*items[:MOST_NAMED], *more])
 
 
 def _check_frame(frame: Any, columns: Mapping[str, Any], overrides: Mapping[str, Override]) -> None:
@@ -76,12 +81,17 @@ def _check_frame(frame: Any, columns: Mapping[str, Any], overrides: Mapping[str,
         )
     for name in overrides:
         if name not in columns:
-            raise ValueError(f"overrides should name columns of the frame ({', '.join(columns)}). Found {name!r}.")
+            known = _some(list(columns))
+            raise ArgumentError("overrides", f"name columns of the frame ({known})", repr(name))
 
 
-def _complaint(problems: Mapping[str, str]) -> str:
+def _complaint(problems: Mapping[str, str], *, arrays: bool) -> ArgumentError:
+    """Everything that is wrong, a line for every column."""
     lines = [f"  column {name!r} {text}." for name, text in problems.items()]
-    return "\n".join(["frame should have columns that a model can describe. Found otherwise:", *lines])
+    more = [f"  {len(lines) - MOST_LISTED} more columns."] if len(lines) > MOST_LISTED else []
+    found = "\n".join(["otherwise:", *lines[:MOST_LISTED], *more])
+    advice = f"\n{'Columns of an array are called x0, x1, ... by their place. ' if arrays else ''}{NAME_KINDS}"
+    return ArgumentError("frame", "have columns that a model can describe", found.rstrip("."), advice)
 
 
 def _sentence(text: str) -> str:
@@ -100,17 +110,35 @@ def _column(name: str, native: Any, override: Override | None) -> Column:
     _check_informative(data)
     if override is not None:
         return _as_told(name, data, as_fields(name, override))
-    if data.sort == "number":
-        _check_no_ids(name, native, data)
-    return _guess(name, data)
+    found, reason = _read(data)
+    _check_informative(found)
+    if found.sort == "number":
+        _check_no_ids(name, native, found)
+    column = _guess(name, found)
+    return replace(column, reason=reason.format(column.reason)) if reason else column
+
+
+def _read(data: Cells, what: What | None = None) -> tuple[Cells, str]:
+    """Text that holds numbers or dates as these, and what becomes of the reason for the column's kind."""
+    what = what or reading_of(data)
+    if what is None:
+        return data, ""
+    found, words = parsed(data, what)
+    n, of = int(found.observed.sum()), int(data.observed.sum())
+    reason = "{}" if what == "numbers" else "Dates written as text, taken in days."
+    return found, reason + (f" {_escaped(told(n, of, what, words))}." if words else "")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _check_informative(data: Cells) -> None:
     if not data.observed.any():
-        raise _Unsuitable("is empty, all its cells are missing; drop it or pass unsupported='ignore'")
+        raise Unsuitable("is empty, all its cells are missing; drop it or pass unsupported='ignore'")
     first = data.seen[0]
     if (data.seen == first).all():
-        raise _Unsuitable(f"is constant, all its cells are {_show(first)}; drop it or pass unsupported='ignore'")
+        raise Unsuitable(f"is constant, all its cells are {show(first)}; drop it or pass unsupported='ignore'")
 
 
 def _check_no_ids(name: str, native: Any, data: Cells) -> None:
@@ -119,12 +147,12 @@ def _check_no_ids(name: str, native: Any, data: Cells) -> None:
     if not different or not (data.seen == np.floor(data.seen)).all():
         return
     if _is_integer(native) and data.observed.all() and smallest >= 0 and largest - smallest == n - 1:
-        raise _Unsuitable(
-            f"holds every whole number from {_show(smallest)} to {_show(largest)} once, which look like the numbers "
+        raise Unsuitable(
+            f"holds every whole number from {show(smallest)} to {show(largest)} once, which look like the numbers "
             f"of the rows; {ADVICE}"
         )
     if ID_NAME.fullmatch(name):
-        raise _Unsuitable(f"holds {n} different whole numbers and is named like an id; {ADVICE}")
+        raise Unsuitable(f"holds {n} different whole numbers and is named like an id; {ADVICE}")
 
 
 def _is_integer(native: Any) -> bool:
@@ -141,14 +169,14 @@ def _guess(name: str, data: Cells) -> Column:
         return Column(name, Kind.BINARY, (False, True), reason="True or false.")
     if data.sort == "time":
         return Column(name, Kind.REAL, unit="days", reason="Dates or durations, taken in days.")
-    return _guess_categories(name, data)
+    return guess_categories(name, data)
 
 
 def _guess_numbers(name: str, seen: NDArray[np.float64]) -> Column:
     distinct, smallest, largest = np.unique(seen), seen.min(), seen.max()
-    between = f"from {_show(smallest)} to {_show(largest)}"
+    between = f"from {show(smallest)} to {show(largest)}"
     if len(distinct) == 2:
-        categories = _levels(distinct)
+        categories = levels(distinct)
         return Column(name, Kind.BINARY, categories, reason=f"Two values, {categories[0]} and {categories[1]}.")
     if not (distinct == np.floor(distinct)).all():
         if smallest > 0:
@@ -171,53 +199,21 @@ def _zero_hint(smallest: float) -> str:
     return " None is below zero: positive with a zero_offset may be meant." if smallest == 0 else ""
 
 
-def _guess_categories(name: str, data: Cells) -> Column:
-    levels, n = _levels_of(data), int(data.observed.sum())
-    if len(levels) > MOST_CATEGORIES or (data.sort == "text" and len(levels) > max(MANY_VALUES, MANY_SHARE * n)):
-        raise _Unsuitable(f"has {len(levels)} categories in {n} cells, which look like ids or free text; {ADVICE}")
-    if data.sort == "text" and len(levels) > MANY_VALUES:
-        _check_no_sentences(data.seen, len(levels))
-    if len(levels) == 2:
-        return Column(name, Kind.BINARY, levels, reason=f"Two categories, {_show(levels[0])} and {_show(levels[1])}.")
-    if data.ordered:
-        return Column(name, Kind.ORDINAL, levels, reason=f"{len(levels)} categories, declared as ordered.")
-    what = "declared categories" if data.sort == "category" else "different texts"
-    return Column(name, Kind.CATEGORICAL, levels, reason=f"{len(levels)} {what}.")
-
-
-def _check_no_sentences(seen: NDArray[Any], n_levels: int) -> None:
-    length = sum(len(text) for text in seen) / len(seen)
-    if length > LONG_TEXT:
-        raise _Unsuitable(
-            f"has {n_levels} different texts of {length:.0f} characters on average, which look like free text; "
-            f"{ADVICE}"
-        )
-
-
-def _levels_of(data: Cells) -> tuple[Category, ...]:
-    """All categories: those declared, or else those seen, sorted."""
-    if data.sort == "boolean":
-        return (False, True)
-    return _levels(data.categories if data.sort == "category" else sorted(set(data.seen.tolist())))
-
-
-def _levels(values: Any) -> tuple[Category, ...]:
-    """Plain values; whole numbers as integers, because a missing cell turns integers into floating point."""
-    plain = [v.item() if isinstance(v, np.generic) else v for v in values]
-    return tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in plain)
-
-
 def _as_told(name: str, data: Cells, fields: dict[str, Any]) -> Column:
     """A column of the kind that the user names, with the rest from the data."""
-    kind = Kind(fields["kind"]) if "kind" in fields else _guess(name, data).kind
-    fields = {"reason": f"Set to {kind} by hand.", **fields, "kind": kind}
+    kind = Kind(fields["kind"]) if "kind" in fields else _guess(name, _read(data)[0]).kind
+    by_hand = f"Set to {kind} by hand."
     if kind.nominal:
         if data.sort == "time":
             raise ValueError(f"cannot be {kind}, it holds dates or durations; convert it to text")
-        fields.setdefault("categories", _levels_of(data))
-        return Column(name, **fields)
-    if data.sort in ("text", "category"):
-        raise ValueError(f"cannot be {kind}, it holds categories such as {_show(data.seen[0])}")
+        categories = {} if "categories" in fields else {"categories": levels_of(data)}
+        return Column(name, **{"reason": by_hand, **fields, "kind": kind, **categories})
+    if data.sort in ("text", "category", "mixed"):
+        found, reason = _read(data, reading_of(data) or "numbers")
+        if not found.observed.any():
+            raise ValueError(f"cannot be {kind}, it holds categories such as {show(data.seen[0])}")
+        data, by_hand = found, reason.format(by_hand)
+    fields = {"reason": by_hand, **fields, "kind": kind}
     if data.sort == "time":
         fields.setdefault("unit", "days")
     _check_numbers(data.seen, kind, fields.get("zero_offset"))
@@ -228,17 +224,11 @@ def _check_numbers(seen: NDArray[np.float64], kind: Kind, zero_offset: object) -
     if kind.whole:
         check_whole(seen)
     if kind.above_zero and zero_offset is None and seen.min() <= 0:
-        raise ValueError(f"cannot be {kind}, it holds {_show(seen.min())}; give it a zero_offset or make it real")
+        raise ValueError(f"cannot be {kind}, it holds {show(seen.min())}; give it a zero_offset or make it real")
 
 
 def check_whole(seen: NDArray[np.float64]) -> None:
     """Counts are whole numbers from zero."""
     wrong = seen[(seen < 0) | (seen != np.floor(seen))]
     if wrong.size:
-        raise ValueError(f"cannot be a count, it holds {_show(wrong[0])}; make it real or positive")
-
-
-def _show(value: Any) -> str:
-    """A value as a reader would write it."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return f"{value:.10g}" if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
+        raise ValueError(f"cannot be a count, it holds {show(wrong[0])}; make it real or positive")

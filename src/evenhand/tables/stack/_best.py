@@ -25,7 +25,7 @@ class Best:
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
-        self._state = stack.state()
+        self._state, self._own = stack.state(), stack.model.of_replicas()
         self.scores = torch.full((len(stack.runs),), torch.inf, device=stack.device)
         self.steps = torch.zeros(len(stack.runs), device=stack.device)
 
@@ -36,7 +36,7 @@ class Best:
         self.scores = torch.where(better, scores, self.scores)
         self.steps = torch.where(better, self._stack.steps.to(self.steps), self.steps)
         for name, tensor in self._stack.model.state_dict().items():
-            if len(tensor) == len(better):
+            if name in self._own:
                 where = better.view(-1, *[1] * (tensor.ndim - 1))
                 self._state[name] = torch.where(where, tensor, self._state[name])
         return better
@@ -44,8 +44,7 @@ class Best:
     def keep(self, replicas: Sequence[int]) -> None:
         """Go on with some replicas only."""
         index = torch.tensor(list(replicas), device=self.scores.device)
-        n = len(self.scores)
-        self._state = {k: t[index] if len(t) == n else t for k, t in self._state.items()}
+        self._state = {k: t[index] if k in self._own else t for k, t in self._state.items()}
         self.scores, self.steps = self.scores[index], self.steps[index]
 
     def rescore(self, score: Callable[[], Tensor]) -> None:

@@ -54,7 +54,7 @@ class Preparation:
         parameters: Parameters = "moments",
         see_mask: bool = True,
     ) -> Preparation:
-        """Measure training rows. What the family says of encoding and positive numbers comes before the arguments.
+        """Measure training rows. What the family says of its inputs comes before the arguments.
 
         Args:
             family: The family.
@@ -74,7 +74,8 @@ class Preparation:
             for rows, seed in zip(train, seeds, strict=True)
         ]
         limits = torch.tensor(limits_of(table))
-        return cls(family, units, limits, within_limits, parameters, family.encoding or encoding, see_mask)
+        see = see_mask if family.see_mask is None else family.see_mask
+        return cls(family, units, limits, within_limits, parameters, family.encoding or encoding, see)
 
     @property
     def schema(self) -> Schema:

@@ -82,6 +82,7 @@ class Stack:
         check_objective(type(model), objective)
         self.objective = make_objective(objective, analytic_kl=analytic_kl)
         self._analytic_kl = analytic_kl
+        self._measure(train)
         self.draws = Draws()
         self.blocks = self._make_blocks()
         self.noise = Noise(
@@ -105,14 +106,24 @@ class Stack:
         self._captured = CapturedStep(lambda inputs: self._step(), "Train on the CPU.") if on_gpu else None
         self.loss = torch.zeros(len(runs), device=self.device)
 
+    def _measure(self, train: Tensor) -> None:
+        """Let the family look at all training rows."""
+        inputs, targets, mask = self.rows.split(self.rows.record[train.unique().to(self.device)])
+        self.model.measure(inputs, targets, mask)
+
     def _make_blocks(self) -> list[LinearBlock]:
         methods = [run.method for run in self.runs]
         if all(method.is_identity for method in methods):
             return []  # ordinary training needs no block
         return [
             LinearBlock(PerReplica(methods, draws=self.draws), heads, preserve_norm=self._restored()).to(self.device)
-            for heads in self.model.block_heads * self.objective.n_passes
+            for heads in self._places()
         ]
+
+    def _places(self) -> list[list[int]]:
+        """The heads at every place where gradients meet; that of the direct way is the last."""
+        places = self.model.block_heads * self.objective.n_passes
+        return places if self.model.direct is None else [*places, self.model.direct.heads]
 
     def _restored(self) -> bool | Tensor:
         answers = [run.preserve_norm for run in self.runs]
@@ -177,15 +188,24 @@ class Stack:
         """What every replica minimises, ``[R]``, in nats per row."""
         inputs, targets, mask = self.rows.split(record)
         inputs, statistics = self.model.normalise_by_batch(inputs, targets, mask)
-        seen = self.rows.seen(inputs, mask if draw.visible is None else mask * draw.visible)
+        visible = mask if draw.visible is None else mask * draw.visible
+        seen = self.rows.seen(inputs, visible)
         if draw.keep is not None:
             seen = seen * draw.keep
-        batch = BatchOfRows(seen, targets, mask, draw.normal, kl_weights, statistics)
-        return self.objective.loss(self.model, batch, self._blocks_by_pass())
+        features = self.model.look(seen)
+        batch = BatchOfRows(features, targets, mask, draw.normal, kl_weights, statistics)
+        loss = self.objective.loss(self.model, batch, self._blocks_by_pass())
+        direct = self.model.direct
+        if direct is None:
+            return loss
+        outputs = direct.outputs(features, *self.blocks[-1:])
+        return loss + direct.loss(outputs, targets, mask - visible)
 
     def _blocks_by_pass(self) -> list[list[LinearBlock]]:
-        places = len(self.blocks) // self.objective.n_passes
-        return [self.blocks[i * places : (i + 1) * places] for i in range(self.objective.n_passes)]
+        passes = self.objective.n_passes
+        joint = self.blocks if self.model.direct is None else self.blocks[:-1]
+        places = len(joint) // passes
+        return [joint[i * places : (i + 1) * places] for i in range(passes)]
 
     def keep(self, replicas: Sequence[int]) -> None:
         """Go on with some replicas only."""
@@ -206,6 +226,11 @@ class Stack:
         self._settings()
         self.lr.fill_(self._fastest)
         self.loss = self.loss[index].contiguous()
+        self._forget()
+
+    def shorten(self, decay: int) -> None:
+        """Let learning rates fall to zero by an earlier step."""
+        self.decay = decay
         self._forget()
 
     def _forget(self) -> None:
