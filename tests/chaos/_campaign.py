@@ -32,6 +32,7 @@ class Campaign:
 
     def __init__(self, root: Path, chance: random.Random, *, short: bool = False) -> None:
         prepare(root)
+        root.chmod(0o711)  # for the one who may do nothing but look
         self._root, self._chance = root, chance
         self._jobs = jobs(root)[: 1 if short else None]
         self._references: dict[str, tuple[dict[str, Any], float]] = {}
@@ -68,9 +69,10 @@ class Campaign:
 
     def _torment(self, job: Job, root: Path, moment: str, kills: int) -> None:
         """Kill a job until it gets through, or until there were enough kills; then compare."""
-        for _ in range(MOST_STARTS):
+        for number in range(MOST_STARTS):
             spared = self.n_kills >= kills
-            code = self._start(job, root, "" if spared else moment)
+            # a machine that became busy must not keep it from its first checkpoint for ever
+            code = self._start(job, root, "" if spared else moment, patience=1.1 + 0.3 * number)
             if code == 0:
                 break
             if code != -9:
@@ -84,12 +86,12 @@ class Campaign:
             self.failures.append(f"{job.name}: other results after kills {moment}, seed {root.name}")
         print(f"{root.name}: {self.n_kills} kills so far, {len(self.failures)} failures", flush=True)
 
-    def _start(self, job: Job, root: Path, moment: str) -> int:
+    def _start(self, job: Job, root: Path, moment: str, *, patience: float) -> int:
         root.mkdir(exist_ok=True)
         seconds, pause, k = self.reference(job)[1], self._chance.random(), self._chance.randint(1, 60)
         child = Child(_doomed(job, root, moment, pause, k), root / "said")
         if moment == ANY_TIME:
-            time.sleep(1.1 * seconds * pause)
+            time.sleep(patience * seconds * pause)
             child.kill()
         return child.wait()
 
@@ -113,10 +115,10 @@ class Campaign:
         """No file may grow: the job fails with a sentence, and goes on when there is room again."""
         root = self._root / f"{job.name}-full"
         root.mkdir()
-        code = Child(lambda: _without_room(job, root), root / "said").wait()
-        failed = code == 3 and "File too large" in (root / "said").read_text()
-        failed = failed and job.folder(root).state != "done"
-        self._note(f"{job.name}, full disk", failed and self._again(job, root), f"exit code {code}")
+        code = Child(lambda: _without_room(job, root), self._root / "full").wait()
+        failed = code == 3 and job.folder(root).state != "done"
+        said = (self._root / "full").read_text().partition("\n")[0]
+        self._note(f"{job.name}, full disk", failed and self._again(job, root), f"exit code {code}: {said}")
 
     def read_only(self, job: Job) -> None:
         """A folder that cannot be written to is refused, and left as it is."""
@@ -180,7 +182,7 @@ def _killing_tick(pause: float) -> Callable[[float, str], None]:
 
 
 def _without_room(job: Job, root: Path) -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
     job.run(root)
 
 

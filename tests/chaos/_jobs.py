@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from evenhand.common import _whole
 from evenhand.lab import Folder, MultimodalExperiment, from_dict, resolve, run
 from evenhand.lab._config import Experiment
 
-from ..lab._lab import tiny, write_csv
+from ..lab._lab import tiny, weights, write_csv
 
 VARYING = ("seconds", "finished", "hours")
 MULTIMODAL = {
@@ -79,7 +78,7 @@ def left(folder: Path) -> dict[str, Any]:
         name: _without_times(json.loads((folder / f"{name}.json").read_text())) for name in ("report", "history")
     }
     others = sorted(p.name for p in folder.iterdir() if p.name not in ("lock", "clock.json"))
-    return found | {"model": (folder / "model.safetensors").read_bytes(), "files": others}
+    return found | {"model": weights(folder / "model.safetensors"), "files": others}
 
 
 def _without_times(document: Any) -> Any:
@@ -103,13 +102,14 @@ class Child:
             self._live(work)
 
     def _live(self, work: Callable[[], None]) -> None:
+        code = 3
         try:
             work()
+            code = 0
         except BaseException as error:
             self.said.write_text(f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
-            os._exit(3)
-        sys.stdout.flush()
-        os._exit(0)
+        finally:
+            os._exit(code)  # nothing of the parent's is cleaned up here
 
     def kill(self) -> None:
         """Without a warning."""

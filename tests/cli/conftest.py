@@ -22,6 +22,7 @@ def _nothing_takes_long():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_progress, "MOMENTS", (600.0,))
         patch.setattr(Heartbeat.__init__, "__kwdefaults__", {"first": 600.0})
+        patch.setattr(_progress, "MOMENTS", (600.0,))
         yield
 
 

@@ -149,6 +149,15 @@ def test_stopped_between_the_report_and_done_it_is_done_again(done, path, tmp_pa
     assert contents(done.path) == numbers
 
 
+def test_killed_just_after_the_end_it_leaves_no_checkpoint_behind(done, path, tmp_path):
+    """Found by `make chaos`: between DONE and the end of the process there is a moment."""
+    (done.path / "checkpoint.pt").write_bytes(b"of a run that is done")
+    before = stamps(done)
+    run(tiny(path), tmp_path, device="cpu")
+    assert not (done.path / "checkpoint.pt").exists()
+    assert {name: stamp for name, stamp in before.items() if name != "checkpoint.pt"} == stamps(done)
+
+
 def test_what_is_half_written_is_never_read(done, path, tmp_path):
     (done.path / "report.json.77.partial").write_text('{"error": ')
     before = stamps(done)

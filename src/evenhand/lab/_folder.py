@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,7 +64,12 @@ class Folder:
     def finish(self) -> None:
         """Say that everything is there."""
         self.write("DONE", "")
-        (self.path / "checkpoint.pt").unlink(missing_ok=True)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Delete the checkpoint of a run that is done; a process that was killed just after the end left it there."""
+        with suppress(OSError):  # whoever may only read has it tidied by others
+            (self.path / "checkpoint.pt").unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Delete all files of the run. Other files stay, and what is not a run's directory is left alone."""

@@ -58,6 +58,7 @@ def run(
     config = resolve(config)
     folder = Folder(root, config)
     if folder.state == "done" and not force:
+        folder.tidy()
         return folder
     place: dict[str, Any] = {"device": find_device(device), "tick": tick, **options}
     with folder.locked():
