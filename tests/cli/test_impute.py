@@ -104,3 +104,12 @@ def test_replaced_categories_are_counted(model, go):
 def test_draws_are_numbered_before_the_ending():
     assert numbered(Path("x/out.v2.csv"), 3) == Path("x/out.v2-3.csv")
     assert numbered(Path("out.csv.gz"), 1) == Path("out-1.csv.gz")
+
+
+def test_the_family_of_networks_may_be_named(go, table):
+    found = [go("impute", table, "-o", f"{i}.csv", *FAST, *more) for i, more in enumerate([(), ("--family", "vae")])]
+    assert [result.exit_code for result in found] == [0, 0]
+    assert Path("0.csv").read_text() != Path("1.csv").read_text()
+    result = go("impute", table, "-o", "2.csv", "--family", "gan")
+    assert result.exit_code != 0
+    assert "--family should be one of twoway, vae, hivae. Found 'gan'." in result.stderr

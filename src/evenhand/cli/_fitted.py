@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 Method = Annotated[
     str, typer.Option("--method", help="'auto' tries many; 'sum' is plain training.", autocompletion=complete_methods)
 ]
+FAMILIES = ("twoway", "vae", "hivae")
+Family = Annotated[
+    str | None,
+    typer.Option(
+        "--family",
+        help=f"The kind of network: {', '.join(FAMILIES)}. The first, which is the default, guesses cells directly.",
+        show_default=False,
+    ),
+]
 KLWeight = Annotated[str, typer.Option("--kl-weight", help="A number, or 'auto'.")]
 Epochs = Annotated[
     int | None, typer.Option("--epochs", min=1, help="How long to train; about 8,000 steps by default.")
@@ -122,13 +131,18 @@ def keep_model(console: Console, fitted: TabularVAE, path: Path | None) -> None:
         console.say(f"Model: {path}")
 
 
-def fit_options(method: str, kl_weight: str, epochs: int | None, seed: int, device: str) -> dict[str, Any]:
+def fit_options(
+    family: str | None, method: str, kl_weight: str, epochs: int | None, seed: int, device: str
+) -> dict[str, Any]:
     """The options of training as the estimator takes them."""
     check_device(device)
-    if method != "auto":
+    if family is not None and family not in FAMILIES:
+        raise refusal("--family", f"be one of {', '.join(FAMILIES)}", repr(family))
+    if method not in ("auto", "thorough"):
         check_method(method, "--method", "auto")
     weight = kl_weight if kl_weight == "auto" else _kl_weight(kl_weight)
-    return {"method": method, "kl_weight": weight, "max_epochs": epochs, "random_state": seed, "device": device}
+    options = {"method": method, "kl_weight": weight, "max_epochs": epochs, "random_state": seed, "device": device}
+    return options if family is None else {"model": family, **options}
 
 
 def _kl_weight(text: str) -> float:

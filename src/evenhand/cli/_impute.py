@@ -23,6 +23,7 @@ from ._console import Console
 from ._errors import refusal
 from ._fitted import (
     Epochs,
+    Family,
     KLWeight,
     Method,
     SaveModel,
@@ -51,6 +52,7 @@ def impute(
         Path | None, typer.Option("--model", metavar="FILE", help="Use a saved model; nothing is trained.")
     ] = None,
     save_model: SaveModel = None,
+    family: Family = None,
     method: Method = "auto",
     kl_weight: KLWeight = "auto",
     draws: Annotated[
@@ -84,10 +86,10 @@ def impute(
         for path in paths:
             check_input_is_kept(path, data, "Add --in-place if you mean it, or name another file.")
     check_output(save_model, "--save-model", suffix=MODEL)
-    options = fit_options(method, kl_weight, epochs, seed, device)
+    options = fit_options(family, method, kl_weight, epochs, seed, device)
     ready = None
     if model is not None:
-        refuse_training("--model", schema, save_model, method, kl_weight, epochs)
+        refuse_training("--model", schema, save_model, family, method, kl_weight, epochs)
         ready = load_model(model, "--model")
     loaded = load_frame(console, data, schema, header, missing)
     fitted = ready or fit(console, loaded, **options)

@@ -133,4 +133,7 @@ def show_verdict(console: Console, found: dict[str, Any]) -> None:
     for one in found["verdict"]:
         console.say(f"{one['purpose']}{' (in Python)' if one['next'].startswith('TabularVAE') else ''}:")
         console.say(f"  {one['next']}")
-    console.say("Without --method and --kl-weight, impute and sample choose for themselves.")
+    console.say(
+        "Without --family, --method and --kl-weight, impute and sample train a network that guesses hidden cells "
+        "directly, which those above do not; on most tables its guesses are better."
+    )

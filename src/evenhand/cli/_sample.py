@@ -11,6 +11,7 @@ from ._arguments import MODEL, Device, Header, Missing, SchemaOption, check_inpu
 from ._console import Console
 from ._fitted import (
     Epochs,
+    Family,
     KLWeight,
     Loaded,
     Method,
@@ -64,6 +65,7 @@ def sample(
     header: Header = None,
     missing: Missing = None,
     save_model: SaveModel = None,
+    family: Family = None,
     method: Method = "auto",
     kl_weight: KLWeight = "auto",
     epochs: Epochs = None,
@@ -84,9 +86,9 @@ def sample(
     check_output(output, "OUT", table=True)
     check_input_is_kept(output, data)
     check_output(save_model, "--save-model", suffix=MODEL)
-    options = fit_options(method, kl_weight, epochs, seed, device)
+    options = fit_options(family, method, kl_weight, epochs, seed, device)
     if data.endswith(MODEL):
-        refuse_training("A saved model", schema, save_model, method, kl_weight, epochs, header, missing)
+        refuse_training("A saved model", schema, save_model, family, method, kl_weight, epochs, header, missing)
         fitted = load_model(Path(data), "MODEL")
     else:
         fitted = _learn(console, load_frame(console, data, schema, header, missing), given or [], options)

@@ -581,9 +581,9 @@ def test_the_verdict_is_one_for_each_purpose():
     assert [(a["method"], a["kl_weight"]) for a in advice] == [("sum", 0.3), ("sum", 1.0), ("imtlg", 1.0)]
     text = Reader(page(report)).text
     assert "To fill holes: plain training with KL weight 0.3. Its error on hidden cells is 0.230;" in text
-    assert "evenhand impute people.csv -o people-filled.csv --method sum --kl-weight 0.3" in text
-    assert "evenhand sample people.csv -n 1000 -o people-new.csv --method sum --kl-weight 1" in text
-    assert "TabularVAE(method='imtlg', kl_weight=1).fit(df).encode(df)" in text
+    assert "evenhand impute people.csv -o people-filled.csv --family vae --method sum --kl-weight 0.3" in text
+    assert "evenhand sample people.csv -n 1000 -o people-new.csv --family vae --method sum --kl-weight 1" in text
+    assert "TabularVAE(model='vae', method='imtlg', kl_weight=1).fit(df).encode(df)" in text
 
 
 def test_what_is_not_better_in_every_split_is_not_taken():

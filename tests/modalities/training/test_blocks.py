@@ -231,7 +231,7 @@ def test_gradients_are_compared_where_rows_have_both(choice, goal):
         return
     net, values = setting(choice)
     observed = holes(B)
-    model = core(net, objective="siwae", impartial={goal: Smooth()})
+    model = core(net, objective="siwae", impartial={goal: Smooth()}, preserve_norm=True)
     noise = model.noise(B)
     z, decoders, densities, prior = apart(net, values, noise, "siwae", observed)
     present = net.experts(values, observed).present
@@ -366,8 +366,8 @@ OPTIONS = [
     ({"objective": "iwae", "local_step": "backward"}, {"local_step": "forward"}),
     ({"objective": "contrastive"}, {"n_negatives": 2}),
     ({"objective": "contrastive"}, {"contrast": 1.2}),
-    *[({"impartial": {goal: MGDA()}}, {"preserve_norm": False}) for goal in GOALS],
-    ({"objective": "mmjsd", "impartial": {"EEI": MGDA()}}, {"preserve_norm": False}),
+    *[({"impartial": {goal: MGDA()}}, {"preserve_norm": True}) for goal in GOALS],
+    ({"objective": "mmjsd", "impartial": {"EEI": MGDA()}}, {"preserve_norm": True}),
     *[({"impartial": {goal: MGDA()}}, {"impartial": {goal: UPGrad()}}) for goal in GOALS],
     *[({"impartial": {goal: MGDA()}}, {"impartial": {goal: IMTLG()}}) for goal in GOALS],
 ]

@@ -949,3 +949,19 @@ def test_a_fabric_brings_its_own_precision():
     fabric.launch()
     with pytest.raises(ValueError, match="left out with a fabric"):
         tiny().fit(rows(), **FIT, fabric=fabric, precision="bf16")
+
+
+@pytest.mark.parametrize("experts", ["mixture", "product", "mixture-of-products"])
+def test_a_step_asks_nothing_of_the_host(monkeypatch, experts):
+    """On a GPU a step is recorded, and whoever lists numbers on the way spoils the record."""
+    update, listed = Loop._update, []
+
+    def watched(self, inputs):
+        with monkeypatch.context() as patch:
+            patch.setattr(torch.Tensor, "tolist", lambda self: listed.append(self) or [])
+            update(self, inputs)
+
+    monkeypatch.setattr(Loop, "_update", watched)
+    monkeypatch.setattr(Loop, "_look", lambda self: None)  # on a GPU it is not a part of the step
+    tiny(experts=experts).fit(rows(), epochs=1, batch_size=8)
+    assert not listed

@@ -140,3 +140,15 @@ def test_the_architecture_builds_it_again():
     again = TwoWay(likelihood=model.likelihood, seeds=[0], **model.architecture())
     again.load_state_dict(model.state_dict())
     assert again.architecture() == model.architecture()
+
+
+@pytest.mark.parametrize("objective", ["elbo", "iwae", "dreg"])
+def test_a_step_asks_nothing_of_the_host(monkeypatch, objective):
+    """On a GPU a step is recorded, and whoever lists numbers on the way spoils the record."""
+    stack = stack_of([Run(0, Sum()), Run(0, MGDA())], objective=objective, n_samples=2, steps=1)
+
+    def listed(self):
+        raise AssertionError("numbers are listed in a step")
+
+    monkeypatch.setattr(torch.Tensor, "tolist", listed)
+    stack.train(2)

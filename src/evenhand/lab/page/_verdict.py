@@ -141,16 +141,25 @@ def _impute(read: TableReport, advice: Advice) -> str:
     typed, stem = _data(read)
     # a table without holes is a model for others that have some
     keep = [] if read.data.get("missing") else ["--save-model", f"{stem}.safetensors"]
-    return shlex.join(["evenhand", "impute", *typed, "-o", f"{stem}-filled.csv", *keep, *advice.options])
+    return shlex.join(["evenhand", "impute", *typed, "-o", f"{stem}-filled.csv", *keep, *_options(read, advice)])
 
 
 def _sample(read: TableReport, advice: Advice) -> str:
     typed, stem = _data(read)
-    return shlex.join(["evenhand", "sample", *typed, "-n", "1000", "-o", f"{stem}-new.csv", *advice.options])
+    return shlex.join(["evenhand", "sample", *typed, "-n", "1000", "-o", f"{stem}-new.csv", *_options(read, advice)])
 
 
 def _encode(read: TableReport, advice: Advice) -> str:
-    return f"TabularVAE(method={advice.run['method']!r}, kl_weight={advice.run['kl_weight']:g}).fit(df).encode(df)"
+    chosen = f"method={advice.run['method']!r}, kl_weight={advice.run['kl_weight']:g}"
+    return f"TabularVAE(model={_family(read)!r}, {chosen}).fit(df).encode(df)"
+
+
+def _options(read: TableReport, advice: Advice) -> list[str]:
+    return ["--family", _family(read), *advice.options]
+
+
+def _family(read: TableReport) -> str:
+    return str(read.report["config"]["model"]["name"])
 
 
 NEXT: Mapping[str, Callable[[TableReport, Advice], str]] = MappingProxyType(
