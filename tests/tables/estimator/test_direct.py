@@ -98,3 +98,10 @@ def test_columns_of_one_kind_only():
         model = tiny().fit(frame[columns])
         assert not model.transform(frame[columns]).isna().any(axis=None)
         assert len(model.sample(7)) == 7
+
+
+def test_ridge_regression_is_left_out_where_it_costs_too_much(monkeypatch):
+    monkeypatch.setattr("evenhand.tables.estimator._fitting.MOST_INPUTS", 2)
+    report = tiny().fit(dependent(100)).report()
+    assert not any("ridge_error" in column for column in report.columns)
+    assert "ridge" not in str(report).replace("    ridge", "")

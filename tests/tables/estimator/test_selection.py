@@ -129,6 +129,9 @@ def test_auto_tries_few_candidates():
         ("pcgrad", 1.0),
     ]
     assert len(candidates("auto", "auto")) == 2 * len(KL_WEIGHTS)
+    assert [name for name, *_ in candidates("auto", "auto", direct=True, columns=500)] == [
+        "sum"
+    ]  # blocks cost too much
     estimator = tiny(method="auto", kl_weight="auto", max_epochs=40, patience=40).fit(dependent(60))
     assert {s["method"] for s in estimator.selection_} == {"sum", "pcgrad"}
     plain = next(s for s in estimator.selection_ if s["method"] == "sum")

@@ -8,7 +8,9 @@ from evenhand.impartial import IMTLG, MGDA, PCGrad, Sum
 from evenhand.tables.families import Sizes, TwoWay
 from evenhand.tables.families._direct import SAY_OF_PIECES
 from evenhand.tables.families._two_way import SAY_OF_LATENT
+from evenhand.tables.frames import RawTable
 from evenhand.tables.inference import direct_expectations
+from evenhand.tables.schema import Column, Schema
 from evenhand.tables.stack import Preparation, Run, Stack
 
 from .._inputs import SCHEMA, table
@@ -152,3 +154,13 @@ def test_a_step_asks_nothing_of_the_host(monkeypatch, objective):
 
     monkeypatch.setattr(torch.Tensor, "tolist", listed)
     stack.train(2)
+
+
+def test_numbers_of_wide_tables_are_cut_into_fewer_pieces():
+    def pieces(n):
+        schema = Schema(tuple(Column(f"x{i}", "real") for i in range(n)))
+        raw = RawTable(torch.randn(20, n).numpy(), torch.ones(20, n, dtype=torch.bool).numpy())
+        preparation = Preparation.fit(TwoWay, raw, schema, [range(20)], [0])
+        return preparation.network(2 * n, [0], sizes=SMALL).pieces.size
+
+    assert [pieces(n) for n in (3, 128, 400, 3000)] == [32, 32, 10, 2]

@@ -18,13 +18,21 @@ KL_WEIGHTS = (1.0, 0.3, 0.1)
 FEW_METHODS = ("sum", "pcgrad")
 """What `method="auto"` tries: on hidden cells, more candidates have never earned their price."""
 
+WIDE = 64
+"""Columns from which on it tries plain training alone: what a block compares grows with their square."""
+
 
 def candidates(
-    method: str | Method | Sequence[str | Method], kl_weight: str | float | Sequence[float], *, direct: bool = False
+    method: str | Method | Sequence[str | Method],
+    kl_weight: str | float | Sequence[float],
+    *,
+    direct: bool = False,
+    columns: int = 0,
 ) -> list[tuple[str, Method, float]]:
     """All pairs to try, as (name, method, KL weight); where there is a direct way, "auto" is a KL weight of 1."""
     if isinstance(method, str) and method in ("auto", "thorough"):
-        methods: Sequence[str | Method] = FEW_METHODS if method == "auto" else AUTO_METHODS
+        few = FEW_METHODS[:1] if columns > WIDE else FEW_METHODS
+        methods: Sequence[str | Method] = few if method == "auto" else AUTO_METHODS
     else:
         methods = list(method) if isinstance(method, list | tuple) else [method]  # type: ignore[list-item]
     if not methods:

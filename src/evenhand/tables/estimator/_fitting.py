@@ -36,6 +36,7 @@ EPOCHS = 30  # at least
 DIRECT_STEPS = (3_000, 12_000)  # fewest and most, where there is a direct way: guesses are learnt sooner
 NATS = 0.1  # what a nat for each cell counts beside the error of guesses: densities learn on when guesses are learnt
 DIRECT_HIDE = 0.4  # of the cells, from 0 to twice this, so that rows are also drawn from next to nothing
+MOST_INPUTS = 2_000  # for ridge regression, whose price is their cube
 READ_ROWS = 512  # of the held-out rows, on which gradients are read
 CHECKED_ROWS = 100  # that are looked at for numbers that are not finite
 PLAIN = ("sum", "Sum()")  # what plain training is called
@@ -119,7 +120,8 @@ class Fitting:
 
     def _search(self) -> Search:
         options = self._options
-        tried = candidates(options.method, options.kl_weight, direct=self._is_direct)
+        n = len(self._preparation.schema)
+        tried = candidates(options.method, options.kl_weight, direct=self._is_direct, columns=n)
         runs = [Run(self._seed, method, options.lr, weight) for _, method, weight in tried]
         per_epoch = max(1, len(self._train) // min(options.batch_size, len(self._train)))
         epochs = options.max_epochs or self._usual_epochs(per_epoch)
@@ -226,10 +228,11 @@ class Fitting:
         measures = {
             "error": held_out.errors(shrink(guess, trivial, share, schema)).tolist(),
             "trivial_error": held_out.trivial(trivial).tolist(),
-            "ridge_error": held_out.rival(model.likelihood, self._rows, self._train_index).tolist(),
             "gradient_share": head_gradients(model, self._rows, held_out.once[:READ_ROWS]).shares[0].tolist(),
             "log_likelihood": self._likelihood_by_column(model),
         }
+        if self._rows.n_inputs <= MOST_INPUTS:
+            measures["ridge_error"] = held_out.rival(model.likelihood, self._rows, self._train_index).tolist()
         columns = [
             {"column": column.name, "kind": str(column.kind)} | {name: values[d] for name, values in measures.items()}
             for d, column in enumerate(schema)

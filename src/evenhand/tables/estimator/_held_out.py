@@ -16,7 +16,7 @@ from ..stack import Rows
 from ._rival import ridge_guess
 from ._way import Way
 
-VIEWS, WORK, LEAST = 8_000, 400_000, 4_000
+VIEWS, WORK, LEAST = 8_000, 5_000_000, 400  # rows, cells of all samples and models, rows
 
 
 class HeldOut:
@@ -61,14 +61,15 @@ class HeldOut:
     def guess(self, model: Family, rows: Rows, way: Way, generator: torch.Generator | None = None) -> Tensor:
         """What models make of the views, ``[R, n, D]``; of fewer views if there is more work to do."""
         samples = 1 if way.direct == 1 or way.how == "mode" else way.n_draws
-        n = max(LEAST, WORK // (len(next(model.parameters())) * samples))
+        n = max(LEAST, WORK // (len(next(model.parameters())) * samples * len(self._schema)))
         visible = None if self._alone else ~self._hidden[:n, model.likelihood.order]
         return way.guess(model, rows, self.index[:n], visible, generator)
 
     def direct_loss(self, model: Family, rows: Rows) -> Tensor:
         """What the direct way of every replica lacks on hidden cells, ``[R]``, for each cell."""
-        visible = ~self._hidden[:LEAST, model.likelihood.order]
-        return direct_losses(model, rows, self.index[:LEAST], visible)
+        n = max(LEAST, WORK // (len(next(model.parameters())) * len(self._schema)) // 10)
+        visible = ~self._hidden[:n, model.likelihood.order]
+        return direct_losses(model, rows, self.index[:n], visible)
 
     def rival(self, likelihood: TableLikelihood, rows: Rows, train: Tensor) -> Tensor:
         """The errors of ridge regression on the other columns, ``[D]``."""

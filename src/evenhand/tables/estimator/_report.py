@@ -81,7 +81,7 @@ class Report:
             return ["No column is neglected: all are predicted better than by their mean or mode."]
         return [
             f"{c['column']!r} is neglected: no better than its {_trivial(c)} (error {c['error']:.3f} "
-            f"against {c['trivial_error']:.3f}), while {_rival(c)}. Train longer (max_epochs), or try "
+            f"against {c['trivial_error']:.3f}){_rival(c)}. Train longer (max_epochs), or try "
             "method='thorough'."
             for c in self.columns
             if c["column"] in self.neglected
@@ -119,8 +119,8 @@ def _can_be_learnt(column: dict[str, Any]) -> bool:
 
 def _rival(column: dict[str, Any]) -> str:
     if "ridge_error" not in column:
-        return "all columns should be"
-    return f"ridge regression on the other columns has {column['ridge_error']:.3f}"
+        return ""
+    return f", while ridge regression on the other columns has {column['ridge_error']:.3f}"
 
 
 def _trivial(column: dict[str, Any]) -> str:

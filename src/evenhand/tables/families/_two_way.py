@@ -17,6 +17,7 @@ from ._layers import GAINS, StackedLinear
 from ._vae import VAE
 
 PIECES = 32  # of a number
+MOST_RAMPS = 4_096  # of all numbers together: those of wide tables are cut into fewer pieces
 SAY_OF_LATENT = 0.1
 """What the way through z weighs in the trunk beside the direct one, which is what people ask first."""
 FARTHEST = 8.0  # deviations from the mean at which inputs end
@@ -87,6 +88,7 @@ class TwoWay(Family):
             n_latent=sizes.n_latent or max(2, likelihood.n),
             n_hidden=sizes.n_hidden or 192,
             n_layers=sizes.n_layers or 2,
+            n_pieces=max(2, min(PIECES, MOST_RAMPS // max(1, likelihood.n_numbers))),
         )
 
     def architecture(self) -> dict[str, Any]:
