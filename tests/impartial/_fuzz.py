@@ -81,7 +81,7 @@ def pair(use, view, gradient):
     if use == "twice":
         return dot(view, gradient) + dot(view, gradient), gradient + gradient
     if use == "expanded":
-        return dot(view.expand(2, *view.shape), torch.stack([gradient, gradient])), gradient + gradient
+        return dot(view.expand(2, *view.shape), gradient.expand(2, *gradient.shape)), gradient + gradient
     if use == "transposed" and view.ndim > 1:
         return dot(view.transpose(0, -1), gradient.transpose(0, -1)), gradient
     if use == "part" and view.ndim and view.shape[-1] > 1:
