@@ -65,6 +65,15 @@ def test_codes_are_those_of_a_search_one_by_one():
         assert pieces.codes(targets)[:, d].tolist() == np.searchsorted(cuts, targets[:, d].numpy()).tolist()
 
 
+def test_shares_are_frequencies_of_codes():
+    observed = (torch.rand(1000, 2, generator=torch.Generator().manual_seed(0)) < 0.8).double()
+    pieces, targets = fitted(smooth(), np.round(smooth(seed=1)), size=8, observed=observed)
+    shares = pieces.shares(targets, observed)
+    for d in range(2):
+        codes = pieces.codes(targets)[observed[:, d] > 0, d]
+        torch.testing.assert_close(shares[d].double(), torch.bincount(codes, minlength=8).double() / len(codes))
+
+
 def test_ramps_are_a_piecewise_linear_encoding():
     pieces, targets = fitted(smooth(), size=8)
     sorted_inputs = np.sort(2 * targets[:, 0].numpy())

@@ -50,11 +50,10 @@ class DirectWay(nn.Module):
     def start_from(self, targets: Tensor, mask: Tensor) -> None:
         """Let the heads start from the marginal distributions of training rows ``[N, ...]``."""
         n = self.pieces.n
-        codes = nn.functional.one_hot(self.pieces.codes(targets[:, :n]), self.pieces.size) * mask[:, :n, None]
-        shares = codes.sum(0) / mask[:, :n].sum(0).clamp(min=1).unsqueeze(-1)
         marginals = self._likelihood[0].marginal(targets, mask)
         classes = marginals[len(marginals) - sum(density.n_parameters for density in self._classes) :]
-        start = torch.cat([torch.zeros_like(shares[:, 0]), shares.clamp(min=1e-4).log().flatten(), classes])
+        shares = self.pieces.shares(targets[:, :n], mask[:, :n]).to(marginals)
+        start = torch.cat([marginals.new_zeros(n), shares.clamp(min=1e-4).log().flatten(), classes])
         assert self.head.bias is not None
         self.head.bias.copy_(start.expand_as(self.head.bias))
 

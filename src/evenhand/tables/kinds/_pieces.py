@@ -91,6 +91,14 @@ class Pieces(nn.Module):
         """The piece of every number, ``[..., n]``."""
         return (targets.unsqueeze(-1) > self.cuts).sum(-1)
 
+    def shares(self, targets: Tensor, mask: Tensor) -> Tensor:
+        """How frequent every piece is among observed numbers ``[N, n]``: ``[n, size]``."""
+        shares = self.lower.new_zeros(self.n, self.size)
+        for d in range(self.n):  # one by one, because rows times columns times pieces may be more than memory holds
+            codes = torch.bucketize(targets[mask[:, d] > 0, d].contiguous(), self.cuts[d].to(targets))
+            shares[d] = torch.bincount(codes, minlength=self.size) / max(len(codes), 1)
+        return shares
+
     def standard(self, values: Tensor) -> Tensor:
         """Numbers in the units of the data, with mean 0 and deviation 1."""
         return (values - self.centre) / self.scale
