@@ -10,7 +10,7 @@ from evenhand.common import ArgumentError
 from evenhand.datasets import multimodal
 from evenhand.datasets.judges import _judges
 from evenhand.lab import EXHIBITS, SurvivalExperiment, _paper_survival, execute, from_dict, to_dict
-from evenhand.lab._config import MultimodalTraining, SurvivalImpartiality, SurvivalModel, SurvivalObjective, hash_of
+from evenhand.lab._config import Impartiality, MultimodalTraining, SurvivalModel, SurvivalObjective, hash_of
 from evenhand.lab._paper_survival import GOALS, RULES, Size
 from evenhand.lab._survival import build_survivor
 from evenhand.modalities import Balanced, Defensive, LooseToTight, PartlyTight, Tempered, Tight
@@ -147,7 +147,7 @@ def test_a_config_says_which_bound_it_is(rule, expected):
     config = SurvivalExperiment(
         data=replace(plain()[0].data),
         objective=objective,
-        impartial=SurvivalImpartiality(("LI",), preserve_norm=False),
+        impartial=Impartiality(("LI",), preserve_norm=False),
         training=MultimodalTraining(seed=3),
     )
     assert from_dict(json.loads(json.dumps(to_dict(config)))) == config

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from ..modalities.training import Goal
 from ._config import (
+    Impartiality,
     MultimodalData,
     MultimodalEvaluation,
     MultimodalTraining,
     SurvivalExperiment,
-    SurvivalImpartiality,
     SurvivalModel,
     SurvivalObjective,
     TightnessLabel,
@@ -127,7 +127,7 @@ def _job(data: str, size: Size, arm: Arm, seed: int) -> SurvivalExperiment:
         data=MultimodalData(data, rows=size.rows),
         model=SurvivalModel(arm.scale),
         objective=SurvivalObjective(tightness, amount, size.n_samples, size.n_backward),
-        impartial=SurvivalImpartiality(arm.goals, preserve_norm=arm.preserve_norm),
+        impartial=Impartiality(arm.goals, preserve_norm=arm.preserve_norm),
         training=MultimodalTraining(size.epochs, size.batch_size, seed, "bf16" if size.half else "32"),
         evaluation=MultimodalEvaluation(size.test_rows),
     )

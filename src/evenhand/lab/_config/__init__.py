@@ -14,7 +14,6 @@ from ._multimodal import (
 )
 from ._survival import (
     SurvivalExperiment,
-    SurvivalImpartiality,
     SurvivalModel,
     SurvivalObjective,
     TightnessLabel,
@@ -38,7 +37,6 @@ __all__ = [
     "Objective",
     "Runs",
     "SurvivalExperiment",
-    "SurvivalImpartiality",
     "SurvivalModel",
     "SurvivalObjective",
     "TableExperiment",

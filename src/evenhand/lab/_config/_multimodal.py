@@ -143,6 +143,11 @@ class Impartiality:
             raise ValueError(f"impartial.goals should be different. Found {self.goals}.")
         check_number("impartial.alpha", self.alpha)
 
+    @property
+    def label(self) -> str:
+        """The goals in words: "none", "LI", "LI+EEI" and so on."""
+        return "+".join(self.goals) or "none"
+
 
 @dataclass(frozen=True)
 class MultimodalTraining:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from ...common import ArgumentError, check_choice, check_integer, check_number
+from ...common import ArgumentError, check_choice, check_integer
 from ...datasets import multimodal
 from ...modalities.objectives import Balanced, Defensive, LooseToTight, PartlyTight, Tempered, Tight, Tightness
-from ...modalities.training import Goal, LocalStep
+from ...modalities.training import LocalStep
 from ._build import WRITTEN_IF_SET
-from ._multimodal import MethodLabel, MultimodalData, MultimodalEvaluation, MultimodalTraining
+from ._multimodal import Impartiality, MultimodalData, MultimodalEvaluation, MultimodalTraining
 
 TightnessLabel = Literal["tight", "balanced", "tempered", "partly tight", "loose to tight", "defensive", "loose"]
 
@@ -89,40 +89,13 @@ class SurvivalObjective:
 
 
 @dataclass(frozen=True)
-class SurvivalImpartiality:
-    """Which goals are pursued, with which method and its alpha; no goals: plain training.
-
-    Attributes:
-        goals: Among "LI", "EEI" and "DEI".
-        method: The method in all blocks.
-        alpha: Its parameter.
-        preserve_norm: Whether blocks keep the length of the plain sum of gradients.
-    """
-
-    goals: tuple[Goal, ...] = ()
-    method: MethodLabel = "cagrad"
-    alpha: float = 0.4
-    preserve_norm: bool = True
-
-    def __post_init__(self) -> None:
-        if len(set(self.goals)) < len(self.goals):
-            raise ValueError(f"impartial.goals should be different. Found {self.goals}.")
-        check_number("impartial.alpha", self.alpha)
-
-    @property
-    def label(self) -> str:
-        """The goals in words: "none", "LI", "LI+EEI" and so on."""
-        return "+".join(self.goals) or "none"
-
-
-@dataclass(frozen=True)
 class SurvivalExperiment:
     """One short training of one seed: who lives, who starves, and whose posterior runs away."""
 
     data: MultimodalData = field(default_factory=MultimodalData)
     model: SurvivalModel = field(default_factory=SurvivalModel)
     objective: SurvivalObjective = field(default_factory=SurvivalObjective)
-    impartial: SurvivalImpartiality = field(default_factory=SurvivalImpartiality)
+    impartial: Impartiality = field(default_factory=Impartiality)
     training: MultimodalTraining = field(default_factory=lambda: MultimodalTraining(epochs=1))
     evaluation: MultimodalEvaluation = field(default_factory=lambda: MultimodalEvaluation(2000))
 

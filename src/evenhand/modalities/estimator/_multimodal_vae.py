@@ -50,8 +50,7 @@ class MultimodalVAE(nn.Module):
             are interchangeable) and "DEI" (decoders serve every expert): ``{"LI": CAGrad(0.4)}``.
         gradient: "stl" (as in the paper), "dreg" or "plain".
         prior_expert: Whether the prior is a member of every product; by default with "product" only.
-        preserve_norm: Whether blocks keep the length of the plain sum of gradients, as the published code does. The
-            rates of small experts run away then (`paper/survival`).
+        preserve_norm: Whether blocks keep the length of the plain sum; small experts run away then (paper/survival).
         local_step: Where likelihoods are brought to one dimension: "backward", "forward" (no bound then), or "none".
         kl_weight: Weight of the rate.
         micro_batch: Decode about this many latent samples at a time: the same gradients in less memory, slower.
