@@ -56,4 +56,5 @@ class FixedWeights(LossWeighting):
         return [losses[name] for name in self.names]
 
     def extra_repr(self) -> str:
-        return f"{self.weights.tolist()}" if self.names is None else f"{dict(zip(self.names, self.weights.tolist()))}"
+        weights = self.weights.tolist()
+        return str(weights if self.names is None else dict(zip(self.names, weights, strict=True)))
