@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 from several_losses._contenders import Contender, Meeting, apart, methods, weightings
-from several_losses._contest import Contest, Predictions, scaled
+from several_losses._contest import EVALUATED, Contest, Predictions, scaled
 from several_losses._data import Examples, Splits, paired
 from several_losses._fusion_table import tables
 from several_losses._networks import ALL, Encoder, Linear, Stack
@@ -28,7 +28,7 @@ from several_losses._runs import Benchmark, main
 from torch import Tensor, nn
 
 N_FEATURES = 64
-SHAPES = (((1, 28, 28), (10, 20)), ((3, 32, 32), (16, 32)))  # images and channels of each encoder
+SHAPES = (((1, 28, 28), (10, 20)), ((3, 32, 32), (10, 20)))  # images and channels of each encoder
 GRID = (0.3, 1.0, 3.0)  # the weight of each own loss; the joint loss has weight one
 STRENGTHS = (0.1, 0.3, 0.8)  # of OGM-GE
 PARTS = ("train", "validation", "test")
@@ -78,7 +78,7 @@ class Fusion(Contest):
     @torch.no_grad()
     def _features(self, modality: int, examples: Examples) -> Tensor:
         rows = torch.arange(len(examples.labels), device=examples.labels.device)
-        batches = (scaled(examples.take(r.expand(len(self.seeds), -1)))[modality] for r in rows.split(500))
+        batches = (scaled(examples.take(r.expand(len(self.seeds), -1)))[modality] for r in rows.split(EVALUATED))
         return torch.cat([self.encoders[modality](x) for x in batches], 2)
 
 

@@ -15,6 +15,7 @@ from ._networks import ALL, cross_entropy
 from ._optimizers import fallen
 from ._replayed import Replayed
 
+EVALUATED = 250  # images at a time
 Predictions = Sequence[Tensor]  # logits [S, C, B, classes], one for each loss
 
 
@@ -45,9 +46,14 @@ class Contest(nn.Module, ABC):
         """What a contender does to gradients of parameters, after the backward pass."""
 
     def train_for(
-        self, epochs: int, batch_size: int, lr: float, optimizer: Callable[[Iterable[nn.Parameter], Tensor], Any]
+        self,
+        epochs: int,
+        batch_size: int,
+        lr: float,
+        optimizer: Callable[[Iterable[nn.Parameter], Tensor], Any],
+        after_epoch: Callable[[int], None] = lambda epoch: None,
     ) -> None:
-        """Train with a learning rate that falls to zero; nothing is read on the host on the way."""
+        """Train with a learning rate that falls to zero; within an epoch nothing is read on the host."""
         rows = self.splits.train.labels
         batches = len(rows) // batch_size
         index = torch.zeros(len(self.seeds), batch_size, dtype=torch.long, device=rows.device)
@@ -59,13 +65,14 @@ class Contest(nn.Module, ABC):
                 index.copy_(order[:, i * batch_size : (i + 1) * batch_size])
                 rate.fill_(lr * fallen(epoch * batches + i, epochs * batches))
                 step()
+            after_epoch(epoch)
 
     def evaluate(self) -> dict[str, Tensor]:
         """All that is measured, ``[S, C, measures]``, on validation and test images."""
         return {part: self.accuracies(getattr(self.splits, part)) for part in ("validation", "test")}
 
     @torch.no_grad()
-    def accuracies(self, part: Examples, batch_size: int = 500) -> Tensor:
+    def accuracies(self, part: Examples, batch_size: int = EVALUATED) -> Tensor:
         """Shares of right answers ``[S, C, T]``."""
         right: Tensor | int = 0
         for rows in torch.arange(len(part.labels), device=part.labels.device).split(batch_size):

@@ -55,7 +55,7 @@ def _arguments(description: str | None) -> argparse.Namespace:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--limit", type=float, default=float("inf"), help="seconds after which no run is begun")
     parser.add_argument("--only", nargs="+", help="some data sets")
-    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rows", type=int, help="of each part; all if not given")
@@ -95,7 +95,13 @@ def run(benchmark: Benchmark, name: str, lr: float, options: argparse.Namespace)
     splits, contenders, seeds = _splits(benchmark, name, options), benchmark.contenders(), range(options.seeds)
     contest = benchmark.contest(contenders, list(seeds), splits).to(options.device)
     begin = time.perf_counter()
-    contest.train_for(options.epochs, options.batch_size, lr, benchmark.optimizer)
+
+    def tell(epoch: int) -> None:
+        if epoch == 0:  # soon, so that a run that would take too long can be stopped
+            _wait(options)
+            print(f"{benchmark.name}, {name}: {time.perf_counter() - begin:.1f} s for the first epoch", flush=True)
+
+    contest.train_for(options.epochs, options.batch_size, lr, benchmark.optimizer, tell)
     found = {part: x.tolist() for part, x in contest.evaluate().items()}  # waits for the device
     report = {"data": name, "lr": lr, "epochs": options.epochs, "batch size": options.batch_size, **_machine(options)}
     report |= {"rows": {part: len(getattr(splits, part).labels) for part in ("train", "validation", "test")}}
@@ -127,9 +133,13 @@ def _milliseconds(benchmark: Benchmark, contender: Contender, splits: Splits, op
 def _seconds(benchmark: Benchmark, contest: Contest, epochs: int, options: argparse.Namespace) -> float:
     begin = time.perf_counter()
     contest.train_for(epochs, options.batch_size, 1e-3, benchmark.optimizer)
+    _wait(options)
+    return time.perf_counter() - begin
+
+
+def _wait(options: argparse.Namespace) -> None:
     if options.device.startswith("cuda"):
         torch.cuda.synchronize()
-    return time.perf_counter() - begin
 
 
 def _splits(benchmark: Benchmark, name: str, options: argparse.Namespace) -> Splits:
