@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,12 +55,14 @@ class Splits:
         return Splits(*(part.take(slice(n)) for part in (self.train, self.validation, self.test)))
 
 
+@cache
 def overlaid(name: str, folder: Path) -> Splits:
     """Two images on top of each other, one shifted to the lower right, 28 x 28 pixels; who is it, twice."""
     sources = [(mnist_like(n, "train", folder), mnist_like(n, "test", folder)) for n in OVERLAID[name]]
     return _joined(sources, _overlay)
 
 
+@cache
 def paired(folder: Path) -> Splits:
     """For every image of MNIST one of SVHN with the same digit."""
     sources = [(mnist_like("mnist", part, folder), svhn(part, folder)) for part in ("train", "test")]
