@@ -30,7 +30,7 @@ from torch import Tensor, nn
 N_FEATURES = 64
 SHAPES = (((1, 28, 28), (10, 20)), ((3, 32, 32), (10, 20)))  # images and channels of each encoder
 GRID = (0.3, 1.0, 3.0)  # the weight of each own loss; the joint loss has weight one
-STRENGTHS = (0.1, 0.3, 0.8)  # of OGM-GE
+STRENGTHS = (0.1, 0.3, 0.8)  # of OGM-GE, each a contender of its own
 PARTS = ("train", "validation", "test")
 
 

@@ -370,6 +370,13 @@ def test_students_t_is_scipys():
     assert [STUDENT[n] for n in range(2, 11)] == pytest.approx([t.ppf(0.975, n - 1) for n in range(2, 11)], rel=1e-3)
 
 
+def test_columns_that_are_empty_are_left_out():
+    from several_losses._choices import markdown
+
+    table = markdown(["", "a", "b"], [["x", "1", ""], ["y", "", ""]])
+    assert table == "|  | a |\n| --- | --- |\n| x | 1 |\n| y |  |"
+
+
 def test_delta_m_is_the_mean_relative_loss():
     from several_losses._choices import Choice
     from several_losses._tasks_table import delta_m

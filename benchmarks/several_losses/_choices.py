@@ -73,9 +73,21 @@ def percent(value: float) -> str:
     return f"{100 * value:.2f}"
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
-    lines = [head, ["---"] * len(head), *rows]
+def marked(found: Difference) -> str:
+    """Bold if it is clear."""
+    return f"**{found}**" if found.is_clear else str(found)
+
+
+def cost_of(costs: Mapping[str, float], choice: Choice) -> str:
+    """Milliseconds, where they were measured."""
+    return f"{costs[choice.name]:.2f}" if choice.name in costs else ""
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table, without the columns that are empty."""
+    filled = [i for i, _ in enumerate(head) if i == 0 or any(row[i] for row in rows)]
+    lines = [[line[i] for i in filled] for line in (head, *rows)]
+    lines.insert(1, ["---"] * len(filled))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -89,9 +101,9 @@ def by_data(report: Mapping[str, Any]) -> dict[str, list[Run]]:
 
 def footnote(runs: Sequence[Run]) -> str:
     """What was run."""
-    first, rates = runs[0], ", ".join(f"{run['lr']:g}" for run in sorted(runs, key=lambda run: run["lr"]))
+    first, rates = runs[0], " or ".join(f"{run['lr']:g}" for run in sorted(runs, key=lambda run: run["lr"]))
     seconds = sum(run["seconds"] for run in runs)
     return (
-        f"{first['rows']['train']:,} images, {first['epochs']} epochs, {first['seeds']} seeds, learning rates "
+        f"{first['rows']['train']:,} images, {first['epochs']} epochs, {first['seeds']} seeds, learning rate "
         f"{rates}, {first['device']}, torch {first['torch']}; {seconds:.0f} s for everything in this table."
     )

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._choices import Choice, Criterion, Run, by_data, chosen, difference, footnote, markdown, percent, verdict
+from ._choices import (
+    Choice,
+    Criterion,
+    Run,
+    by_data,
+    chosen,
+    cost_of,
+    difference,
+    footnote,
+    markdown,
+    marked,
+    percent,
+    verdict,
+)
 
 EQUAL, TUNED = "weights 1 : 1 : 1", "tuned weights"
-HEAD = [
-    "",
-    "joint",
-    "MNIST probe",
-    "SVHN probe",
-    "joint, against tuned",
-    "SVHN probe, against tuned",
-    "lr",
-    "ms a step",
-]
+ENDS = ("joint loss alone", "each modality alone")  # they lack a loss, and are no contenders
+AGAINST = ["joint, against tuned", "SVHN probe, against tuned"]
+HEAD = ["", "joint", "MNIST probe", "SVHN probe", *AGAINST, "lr", "ms a step"]
 MEASURES = (0, 3, 4)  # the joint head, and the probes
 
 
@@ -31,53 +36,37 @@ def slow(measures: Sequence[float]) -> float:
     return measures[4]
 
 
-def everything(measures: Sequence[float]) -> float:
-    return statistics.fmean(measures[i] for i in MEASURES)
-
-
 def tables(report: Mapping[str, Any]) -> str:
-    """Twice the same contenders: chosen by the joint accuracy, and by the mean of all three."""
+    """One table; choices are made by the joint accuracy."""
     costs = report.get("costs", {}).get("milliseconds", {})
-    parts = []
-    for runs in by_data(report).values():
-        parts.append(_table("Choices by the joint accuracy", runs, joint, costs))
-        parts.append(_table("Choices by the mean of the three accuracies", runs, everything, costs))
-        parts.append(footnote(runs))
-    return "\n\n".join(parts)
+    return "\n\n".join(_table(name, runs, costs) for name, runs in by_data(report).items())
 
 
-def choices(runs: Sequence[Run], criterion: Criterion) -> tuple[Choice, dict[str, Choice]]:
-    """The best fixed weights, and all others: OGM-GE at its best strength, every one at its best learning rate."""
+def choices(runs: Sequence[Run]) -> tuple[Choice, dict[str, Choice]]:
+    """The best fixed weights, and all others, every one at its best learning rate."""
     names = list(runs[0]["contenders"])
-    groups = {name: [name] for name in names if not name.startswith(("weights", "OGM-GE"))}
-    groups |= {"equal weights": [EQUAL], "OGM-GE": [name for name in names if name.startswith("OGM-GE")]}
-    tuned = chosen(runs, [name for name in names if name.startswith("weights")], criterion)
-    return tuned, {label: chosen(runs, group, criterion) for label, group in groups.items()}
+    fixed = [name for name in names if name.startswith("weights")]
+    others = {name: [name] for name in names if name not in fixed} | {"equal weights": [EQUAL]}
+    return chosen(runs, fixed, joint), {label: chosen(runs, group, joint) for label, group in others.items()}
 
 
-def _table(title: str, runs: Sequence[Run], criterion: Criterion, costs: Mapping[str, float]) -> str:
-    tuned, others = choices(runs, criterion)
+def _table(name: str, runs: Sequence[Run], costs: Mapping[str, float]) -> str:
+    tuned, others = choices(runs)
     rows = [_row(f"{TUNED}, {tuned.name.removeprefix('weights ')}", tuned, None, costs)]
     rows += [_row(label, choice, tuned, costs) for label, choice in others.items()]
-    # the two ends lack a head or a joint loss, and are no contenders
-    rivals = {n: c for n, c in others.items() if n not in ("joint loss alone", "each modality alone")}
+    rivals = {label: choice for label, choice in others.items() if label not in ENDS}
     said = [
         f"{what}: {verdict({n: difference(c, tuned, by) for n, c in rivals.items()}, TUNED)}"
         for what, by in (("Joint accuracy", joint), ("SVHN probe", slow))
     ]
-    return "\n\n".join([f"**{title}**", markdown(HEAD, rows), *said])
+    return "\n\n".join([f"**{name}**", markdown(HEAD, rows), *said, footnote(runs)])
 
 
 def _row(label: str, choice: Choice, tuned: Choice | None, costs: Mapping[str, float]) -> list[str]:
     shown = [f"{percent(choice.mean(by))} ± {percent(choice.spread(by))}" for by in map(_measure, MEASURES)]
-    against = ["", ""] if tuned is None else [_marked(difference(choice, tuned, by)) for by in (joint, slow)]
-    cost = f"{costs[choice.name]:.2f}" if choice.name in costs else ""
-    return [label, *shown, *against, f"{choice.lr:g}", cost]
+    against = ["", ""] if tuned is None else [marked(difference(choice, tuned, by)) for by in (joint, slow)]
+    return [label, *shown, *against, f"{choice.lr:g}", cost_of(costs, choice)]
 
 
 def _measure(i: int) -> Criterion:
     return lambda measures: measures[i]
-
-
-def _marked(found: Any) -> str:
-    return f"**{found}**" if found.is_clear else str(found)

@@ -11,9 +11,7 @@ from . import _fusion_table, _tasks_table
 
 
 def page(tables: Callable[[dict[str, object]], str], path: Path) -> str:
-    """The tables of a report, or that there is none yet."""
-    if not path.is_file():
-        return "Not run yet."
+    """The tables of a report."""
     return tables(json.loads(path.read_text(encoding="utf-8")))
 
 

@@ -42,7 +42,7 @@ def main(benchmark: Benchmark, description: str | None) -> None:
     if options.table:
         print(benchmark.tables(json.loads(options.table.read_text(encoding="utf-8"))))
     elif options.collect:
-        options.collect.write_text(json.dumps(collected(benchmark, options.cache), indent=1) + "\n", encoding="utf-8")
+        options.collect.write_text(json.dumps(collected(benchmark, options.cache)) + "\n", encoding="utf-8")
     else:
         run_all(benchmark, options)
         print(benchmark.tables(collected(benchmark, options.cache)))

@@ -11,9 +11,11 @@ from ._choices import (
     Run,
     by_data,
     chosen,
+    cost_of,
     difference,
     footnote,
     markdown,
+    marked,
     percent,
     verdict,
 )
@@ -33,8 +35,8 @@ def _table(name: str, runs: Sequence[Run], costs: Mapping[str, float]) -> str:
     alone, tuned, others = choices(runs)
     differences = {label: difference(choice, tuned, statistics.fmean) for label, choice in others.items()}
     rows = [_row("each task alone", alone, alone, "", "")]
-    rows += [_row(f"tuned weights, {tuned.name.removeprefix('weights ')}", tuned, alone, "", _cost(costs, tuned))]
-    rows += [_row(n, c, alone, _marked(differences[n]), _cost(costs, c)) for n, c in others.items()]
+    rows += [_row(f"tuned weights, {tuned.name.removeprefix('weights ')}", tuned, alone, "", cost_of(costs, tuned))]
+    rows += [_row(n, c, alone, marked(differences[n]), cost_of(costs, c)) for n, c in others.items()]
     parts = [f"**{name.capitalize()}**", markdown(HEAD, rows), verdict(differences, "tuned weights"), footnote(runs)]
     return "\n\n".join(parts)
 
@@ -67,11 +69,3 @@ def _row(label: str, choice: Choice, alone: Choice, against: str, cost: str) -> 
         *(label, *tasks, mean, percent(choice.mean(min))),
         *(f"{100 * delta_m(choice, alone):+.2f}", against, f"{choice.lr:g}", cost),
     ]
-
-
-def _marked(found: Any) -> str:
-    return f"**{found}**" if found.is_clear else str(found)
-
-
-def _cost(costs: Mapping[str, float], choice: Choice) -> str:
-    return f"{costs[choice.name]:.2f}" if choice.name in costs else ""
