@@ -25,7 +25,8 @@ def records(*inputs: Tensor | None) -> bool:
     """Whether a backward pass is to come back through these inputs; raises an error if it could not."""
     needed = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs)
     if torch.compiler.is_compiling():
-        if needed and torch.compiler.is_exporting():
+        # the flag itself: is_exporting() is True in all that torch 2.11 compiles
+        if needed and torch.compiler._is_exporting_flag:
             raise RuntimeError(RECORDED)
         return needed
     # two questions that cost nothing, before those that look at every tensor

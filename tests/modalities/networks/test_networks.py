@@ -487,13 +487,14 @@ def test_numbers_of_classes_are_checked():
             make()
 
 
+@pytest.mark.parametrize("way", ["in_squares", "as_product"])
 @pytest.mark.parametrize(("place", "n_channels"), [(2, 128), (6, 32)])
-def test_a_doubled_image_in_squares(place, n_channels):
+def test_a_doubled_image_in_other_ways(place, n_channels, way):
     """What the SVHN decoder computes on a GPU, and last on a CPU, is the transposed convolution, and its backward."""
     layer = SVHNDecoder(L).layers[place]
     x = torch.randn(3, n_channels, 4, 7, requires_grad=True)
     tensors = (x, *layer.parameters())
-    expected, found = layer.convolution(x), layer.in_squares(x.contiguous(memory_format=torch.channels_last))
+    expected, found = layer.convolution(x), getattr(layer, way)(x.contiguous(memory_format=torch.channels_last))
     torch.testing.assert_close(found, expected)
     assert found.is_contiguous(memory_format=torch.channels_last)
     weights = torch.randn_like(found)
