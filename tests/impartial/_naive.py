@@ -51,6 +51,14 @@ def mgda(gram):
     return scaling(weights)
 
 
+def mmpareto(gram):
+    if not (gram < 0).any():
+        return scaling(torch.ones(len(gram), dtype=torch.float64))
+    weights = mgda(gram).diagonal()
+    length = (weights @ gram @ weights).clamp(min=0).sqrt()
+    return scaling(weights * gram.sum().clamp(min=0).sqrt() / length if length > 0 else weights)
+
+
 def imtlg(gram):
     members, weights = active(gram), torch.zeros(len(gram), dtype=torch.float64)
     if members:
@@ -159,6 +167,7 @@ NAIVE = {
     "nash": nash,
     "fairgrad": _library(FairGrad()),
     "dbmtl": dbmtl,
+    "mmpareto": mmpareto,
     "aligned": aligned,
     "upgrad": upgrad,
     "pcgrad": pcgrad,

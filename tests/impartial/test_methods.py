@@ -20,6 +20,7 @@ from evenhand.impartial import (
     FromTorchJD,
     GradDrop,
     GradNorm,
+    MMPareto,
     NashMTL,
     PCGrad,
     Sum,
@@ -110,6 +111,32 @@ def test_mgda_equals_the_best_of_all_faces(rows):
     if len(rows):
         found = (MGDA().weights(rows @ rows.T) @ rows).norm().item()
         assert found <= best + 1e-6 * rows.norm(dim=-1).min().item()
+
+
+# MMPareto
+
+
+@given(rows=full_rank())
+def test_mmpareto_is_the_sum_without_conflict_and_the_direction_of_mgda_with_it(rows):
+    total, conflict = MMPareto()(rows).sum(0), (rows @ rows.T < 0).any()
+    assert_same_direction(total, (MGDA() if conflict else Sum())(rows).sum(0), 1e-6)
+    assert_close(total.norm(), rows.sum(0).norm(), 1e-6)
+
+
+def test_mmpareto_of_two_is_the_formula_of_the_paper():
+    joint, alone = torch.tensor([3.0, 1.0]).double(), torch.tensor([-1.0, 1.0]).double()
+    # the analytic solution for two gradients
+    alpha = ((alone - joint) @ alone) / (joint - alone).square().sum()
+    h = 2 * alpha * joint + 2 * (1 - alpha) * alone
+    expected = 1.5 * h / h.norm() * (joint + alone).norm()
+    assert_close(MMPareto(1.5)(torch.stack([joint, alone])).sum(0), expected)
+    agreeing = torch.stack([joint, -alone])
+    assert_close(MMPareto(1.5)(agreeing), 1.5 * agreeing)
+
+
+def test_mmpareto_checks_gamma():
+    with pytest.raises(ValueError, match="gamma should be a number > 0. Found 0"):
+        MMPareto(0)
 
 
 # CAGrad

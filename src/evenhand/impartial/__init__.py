@@ -23,17 +23,21 @@ if TYPE_CHECKING:
     from ._compose import Compose as Compose
     from ._dbmtl import DBMTL as DBMTL
     from ._fairgrad import FairGrad as FairGrad
+    from ._famo import FAMO as FAMO
     from ._find import FoundBlock as FoundBlock
     from ._find import find_blocks as find_blocks
+    from ._fixed_weights import FixedWeights as FixedWeights
     from ._from_torchjd import FromTorchJD as FromTorchJD
     from ._graddrop import GradDrop as GradDrop
     from ._gradnorm import GradNorm as GradNorm
     from ._imtlg import IMTLG as IMTLG
     from ._linear_block import LinearBlock as LinearBlock
+    from ._loss_weighting import LossWeighting as LossWeighting
     from ._method import Method as Method
     from ._method import Mixing as Mixing
     from ._method import Scaling as Scaling
     from ._mgda import MGDA as MGDA
+    from ._mmpareto import MMPareto as MMPareto
     from ._monitor import Monitor as Monitor
     from ._nash_mtl import NashMTL as NashMTL
     from ._parameter_block import ParameterBlock as ParameterBlock
@@ -41,9 +45,11 @@ if TYPE_CHECKING:
     from ._per_replica import PerReplica as PerReplica
     from ._random import Draws as Draws
     from ._random import uniform as uniform
+    from ._random_weighting import RandomWeighting as RandomWeighting
     from ._reading import Reading as Reading
     from ._scale_gradient import scale_gradient as scale_gradient
     from ._sum import Sum as Sum
+    from ._uncertainty_weighting import UncertaintyWeighting as UncertaintyWeighting
     from ._upgrad import UPGrad as UPGrad
 
 # Where the names above are; the catalogue knows where methods are.
@@ -53,17 +59,22 @@ _MODULES = {entry.class_name: entry.module for entry in CATALOGUE.values()} | {
     "Compose": "_compose",
     "Draws": "_random",
     "Entry": "_catalogue",
+    "FAMO": "_famo",
+    "FixedWeights": "_fixed_weights",
     "FoundBlock": "_find",
     "FromTorchJD": "_from_torchjd",
     "LinearBlock": "_linear_block",
+    "LossWeighting": "_loss_weighting",
     "Method": "_method",
     "Mixing": "_method",
     "Monitor": "_monitor",
     "PAPER_METHODS": "_catalogue",
     "ParameterBlock": "_parameter_block",
     "PerReplica": "_per_replica",
+    "RandomWeighting": "_random_weighting",
     "Reading": "_reading",
     "Scaling": "_method",
+    "UncertaintyWeighting": "_uncertainty_weighting",
     "find_blocks": "_find",
     "method_label": "_catalogue",
     "method_of": "_catalogue",

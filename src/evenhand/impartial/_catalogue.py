@@ -47,6 +47,7 @@ _ENTRIES = (
     Entry("nash", "_nash_mtl", "NashMTL", "Nash-MTL", "Nash-MTL", "scale", "auto"),
     Entry("fairgrad", "_fairgrad", "FairGrad", "FairGrad", "FairGrad", "scale"),
     Entry("dbmtl", "_dbmtl", "DBMTL", "DB-MTL", "DB-MTL", "scale"),
+    Entry("mmpareto", "_mmpareto", "MMPareto", "MMPareto", "MMPareto", "scale"),
     Entry("aligned", "_aligned_mtl", "AlignedMTL", "Aligned-MTL", "Aligned-MTL", "both", "auto"),
     Entry("upgrad", "_upgrad", "UPGrad", "UPGrad", "UPGrad", "direction", "auto"),
     Entry("graddrop", "_graddrop", "GradDrop", "GradDrop", "GD", "direction", "paper"),

@@ -174,13 +174,13 @@ class Gradients:
             if as_long_as is not None:
                 gram = self._source.gram()
                 square = vecdot(weights, times(gram, weights))
-                weights = weights * _rescaling(self._square_of(as_long_as), square, gram, weights, where)
+                weights = weights * rescaling(self._square_of(as_long_as), square, gram, weights, where)
             return self._source.combine(weights), weights
         vector = self._source.combine_features(self._multipliers())
         if as_long_as is not None:
             gram = self._source.gram()
             square = self._square(vector).to(gram.dtype)
-            factor = _rescaling(self._square_of(as_long_as), square, gram, weights, where)
+            factor = rescaling(self._square_of(as_long_as), square, gram, weights, where)
             vector, weights = vector * factor, weights * factor
         return self._source.restore(vector), weights
 
@@ -279,7 +279,7 @@ def _per_feature(multipliers: Tensor, gradients: Tensor) -> Tensor:
     return (rows * multipliers.unsqueeze(-2)).flatten(-2)
 
 
-def _rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, where: Tensor | None) -> Tensor:
+def rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, where: Tensor | None) -> Tensor:
     """The factor ``[..., 1]`` that takes a squared length to the one wanted.
 
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
