@@ -77,6 +77,6 @@ def rows_at_once(device: torch.device, options: Options) -> int | None:
     """How many rows are decoded at a time where samples are weighed without gradients; None for all of them.
 
     A GPU takes all: a decoder that keeps nothing for a backward pass has two layers in memory at a time, and smaller
-    calls cost a tenth of a step. A CPU takes no more than its cache holds.
+    calls cost some per cent of a step. A CPU takes no more than its cache holds.
     """
     return options.micro_batch or (FITS_A_CACHE if device.type == "cpu" else None)
