@@ -55,7 +55,8 @@ def test_a_runaway_posterior_is_named_once_at_the_second_look():
 
 
 @pytest.mark.parametrize(
-    "rates", [[1392.3, 10.1, 9.9], [671.9, 1132.4, 479.3, 354.0], [942.4, 1010.0, 389.0, 626.5], [9e4, 4e4, 1.5e4, 40]]
+    "rates",
+    [[1392.3, 10.1, 9.9], [671.9, 1132.4, 479.3, 354.0], [942.4, 1010.0, 389.0, 626.5], [9e4, 4e4, 1.5e4, 40]],
 )
 def test_a_posterior_that_comes_back_is_no_alarm(rates):
     """Under the loose bound some begin far from the prior; the first three were seen on MNIST-SVHN-Text."""

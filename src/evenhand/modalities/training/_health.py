@@ -76,8 +76,8 @@ class Health:
             return ""
         return (
             f"The posterior of the expert {name!r} has run away: since step {step - 2 * EVERY} it has been more than "
-            f"{RUNAWAY:,.0f} nats from the prior, now {rate:,.0f}, and hardly any gradient brings it back. Start again "
-            "with tightness=Balanced(), an encoder whose scales cannot reach zero, clip_expert_norm, "
+            f"{RUNAWAY:,.0f} nats from the prior, now {rate:,.0f}, and hardly any gradient brings it back. Start "
+            "again with tightness=Balanced(), an encoder whose scales cannot reach zero, clip_expert_norm, "
             "learning_rate_warm_up, or a lower learning_rate."
         )
 
