@@ -21,6 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 from _generation_tables import page as generation_page
 from _imputation_tables import page as imputation_page
 from multimodal import defaults
+from several_losses._pages import fusion_page, multitask_page
 from summaries import MAIN, REPORTS, summary
 from typer.testing import CliRunner
 
@@ -28,7 +29,12 @@ from evenhand.cli._app import app
 from evenhand.lab import EXHIBITS, TableReport, read_reports
 
 PAPER = Path(__file__).resolve().parent
-BENCHMARKS = {"benchmarks/impute.py": imputation_page, "benchmarks/generate.py": generation_page}
+BENCHMARKS = {
+    "benchmarks/impute.py": imputation_page,
+    "benchmarks/generate.py": generation_page,
+    "benchmarks/multitask.py": multitask_page,
+    "benchmarks/fusion.py": fusion_page,
+}
 PART = re.compile(r"(<!-- begin: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 MULTIMODAL = PAPER / "multimodal" / "reports"
 

@@ -19,6 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from evenhand.impartial import IMTLG, MGDA
 
+from .common._recorder import Cuda
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
@@ -253,6 +255,19 @@ def test_ogm_ge_changes_the_encoders_of_its_contenders_only(data, monkeypatch):
 
 
 # training
+
+
+def test_every_call_is_a_step_recorded_or_not(monkeypatch):
+    from several_losses._replayed import WARM_UP, Replayed
+
+    cuda, count, seen = Cuda(monkeypatch), torch.zeros(1), []
+    step = Replayed(lambda: count.add_(1), torch.device("cuda"))
+    for _ in range(WARM_UP + 3):
+        step()
+        seen.append(count.item())
+    assert seen == list(range(1, WARM_UP + 4))
+    assert len(cuda.side) == len(cuda.graphs) == cuda.synchronised == 1
+    assert cuda.graphs[0].replays == 3
 
 
 def test_momentum_is_torchs():

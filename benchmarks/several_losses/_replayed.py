@@ -15,6 +15,7 @@ class Replayed:
     def __init__(self, function: Callable[[], None], device: torch.device) -> None:
         self._function, self._device = function, device
         self._graph: torch.cuda.CUDAGraph | None = None
+        self._stream: torch.cuda.Stream | None = None  # one, because each keeps the memory of a step
         self._calls = 0
 
     def __call__(self) -> None:
@@ -29,14 +30,15 @@ class Replayed:
             self._record()
 
     def _on_a_side_stream(self) -> None:
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
+        self._stream = self._stream or torch.cuda.Stream()
+        self._stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self._stream):
             self._function()
-        torch.cuda.current_stream().wait_stream(stream)
+        torch.cuda.current_stream().wait_stream(self._stream)
 
     def _record(self) -> None:
         torch.cuda.synchronize()
+        self._stream = None
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             self._function()
