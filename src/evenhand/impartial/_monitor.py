@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ._base_block import BaseBlock
+from ._log import Log, ScalarWriter, log_function
 from ._reading import Reading
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class Monitor:
     Args:
         blocks: The blocks by name, or a single one.
         heads: The names of the heads, for all blocks or by block; numbers if None.
+        log: Where every record goes as well: TensorBoard's `SummaryWriter`, or a function of a dictionary of numbers
+            and a step, such as ``run.log`` of W&B, ``mlflow.log_metrics``, ``accelerator.log``, or ``log_metrics``
+            of a logger of Lightning. Names are those of `latest`.
 
     Example:
         >>> from evenhand import Block, Sum
@@ -53,12 +57,15 @@ class Monitor:
         self,
         blocks: Mapping[str, BaseBlock] | BaseBlock,
         heads: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        *,
+        log: Log | ScalarWriter | None = None,
     ) -> None:
         self.blocks = {"block": blocks} if isinstance(blocks, BaseBlock) else dict(blocks)
         for name, block in self.blocks.items():
             if not isinstance(block, BaseBlock):
                 raise ValueError(f"blocks[{name!r}] should be a block. Found {type(block).__name__}.")
         self._heads = heads
+        self._log = None if log is None else log_function(log)
         self._count = 0
         self._records: dict[str, list[_Record]] = {name: [] for name in self.blocks}
         self._seen: dict[str, Reading] = {}  # the blocks' own, by which a new backward pass is recognised
@@ -77,6 +84,23 @@ class Monitor:
             self._records[name].append(_Record(self._count, number, reading))
         self._seen = last
         self._count += 1
+        if self._log is not None and new:
+            self._log(self.latest(), number)
+
+    def latest(self) -> dict[str, float]:
+        """The numbers of the last record by name, for any logger: ``{"share/y/region": 0.003, ...}``.
+
+        A name is a column of `table`, the block and the head. Blocks that had no backward pass since the record
+        before are not there.
+        """
+        records = [(record, name) for name, records in self._records.items() for record in records[-1:]]
+        new = [(record, name) for record, name in records if record.order == self._count - 1]
+        rows = [row for record, name in new for row in self._rows(record, name)]
+        return {
+            f"{column}/{block}/{head}": number
+            for _, block, head, *numbers in rows
+            for column, number in zip(COLUMNS[3:], numbers, strict=True)
+        }
 
     def table(self) -> dict[str, list[object]]:
         """One row for every step, block and head, as columns: ``pandas.DataFrame(monitor.table())``.
@@ -149,7 +173,7 @@ class Monitor:
             figure.colorbar(image, ax=right, shrink=0.8)
         return figure
 
-    def _rows(self, record: _Record, name: str) -> list[tuple[object, ...]]:
+    def _rows(self, record: _Record, name: str) -> list[tuple[Any, ...]]:
         reading = record.reading
         others = reading.cosines.clone().fill_diagonal_(torch.inf).amin(-1)  # not the cosine with itself
         others = others.where(others.isfinite(), torch.nan)  # a single head is in conflict with no other
