@@ -1,0 +1,43 @@
+"""Several losses with Lightning: the lines with a + are all that changes.
+
+    python examples/trainers/with_lightning.py [--epochs 10]
+"""
+
+from __future__ import annotations
+
+import torch
+from _diamonds import TASKS, Network, Rows, batches, compare, losses_of
+from pytorch_lightning import LightningModule, Trainer
+from torch import Tensor
+
+from evenhand import Block, Monitor, impartial_sum
+from evenhand.impartial import LogReadings, Method
+
+
+class Diamonds(LogReadings, LightningModule):  # + LogReadings: what the block reads goes to the logger of the trainer
+    def __init__(self, n_inputs: int, method: Method) -> None:
+        super().__init__()
+        self.network = Network(n_inputs)
+        self.block = Block(method)  # +
+        self.monitor = Monitor({"y": self.block}, heads=TASKS)  # +
+
+    def training_step(self, batch: Rows, batch_idx: int) -> Tensor:
+        x, targets = batch
+        y, predictions = self.network(x)
+        losses = losses_of(predictions, targets)
+        return impartial_sum(losses, at=y, method=self.block)  # + sum(losses.values()) before
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.network.parameters(), lr=3e-3)
+
+
+def train(method: Method, rows: Rows, epochs: int) -> tuple[Network, Monitor]:
+    module = Diamonds(rows[0].shape[1], method)
+    quiet = {"enable_progress_bar": False, "enable_model_summary": False, "enable_checkpointing": False}
+    trainer = Trainer(max_epochs=epochs, accelerator="cpu", log_every_n_steps=10, logger=False, **quiet)
+    trainer.fit(module, batches(rows))
+    return module.network, module.monitor
+
+
+if __name__ == "__main__":
+    compare(train)

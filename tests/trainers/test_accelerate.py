@@ -1,0 +1,71 @@
+"""A loop with Accelerate takes the steps of a plain loop, and its trackers get what blocks read."""
+
+import pytest
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+
+from evenhand.impartial import IMTLG, Block, Monitor, impartial_sum
+
+from ._model import assert_same, gradients_of_a_loop, losses_of, make, state, step
+
+# what Accelerate and TensorBoard say about themselves
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def _a_new_accelerator():
+    AcceleratorState._reset_state(reset_partial_state=True)  # it is shared by all accelerators of a process
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def one_step(accelerator, model, rows):
+    """The recipe of the guide."""
+    block = Block(IMTLG())
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    prepared, optimizer = accelerator.prepare(model, optimizer)
+    for x in rows:
+        with accelerator.accumulate(prepared):
+            y, *outputs = prepared(x)
+            accelerator.backward(impartial_sum(losses_of(*outputs), at=y, method=block))
+            optimizer.step()
+            optimizer.zero_grad()
+    return block
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_a_step_is_that_of_a_loop(n):
+    model, rows = make()
+    before, expected = state(model), gradients_of_a_loop(model, rows[:n])
+    one_step(Accelerator(cpu=True, gradient_accumulation_steps=n), model, rows[:n])
+    assert_same(step(before, model), expected)
+
+
+def test_mixed_precision():
+    torch.set_default_dtype(torch.float32)
+    model, rows = make()
+    before, expected = state(model), gradients_of_a_loop(model, rows[:2], autocast=True)
+    exact = gradients_of_a_loop(model, rows[:2])
+    one_step(Accelerator(cpu=True, gradient_accumulation_steps=2, mixed_precision="bf16"), model, rows[:2])
+    taken = step(before, model)
+    # Accelerate turns what the model returns into float32 before the losses are computed
+    assert_same(taken, expected, 1e-2)
+    assert (taken["trunk.0.weight"] - exact["trunk.0.weight"]).abs().max() > 1e-3
+
+
+def test_trackers_get_readings(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    model, rows = make()
+    accelerator = Accelerator(cpu=True, log_with="tensorboard", project_dir=tmp_path)
+    accelerator.init_trackers("run")
+    block = one_step(accelerator, model, rows[:1])
+    monitor = Monitor({"y": block}, heads=["small", "large"], log=accelerator.log)
+    monitor.record(step=7)
+    accelerator.end_training()
+    events = EventAccumulator(str(tmp_path / "run")).Reload()
+    read = {name: [(e.step, e.value) for e in events.Scalars(name)] for name in events.Tags()["scalars"]}
+    assert read.keys() == monitor.latest().keys()
+    for name, number in monitor.latest().items():
+        assert read[name] == [(7, pytest.approx(number, rel=1e-6))]
