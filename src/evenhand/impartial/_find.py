@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, Node
 
+from ._address import Address, address_of
 from ._base_block import neutral_blocks
+from ._losses import check_loss
 from ._reading import Reading
 
 VIEWS = {"T", "Transpose", "Permute", "View", "UnsafeView", "Expand", "Unsqueeze", "Squeeze", "ToCopy", "Alias"}
@@ -30,6 +32,8 @@ class FoundBlock:
         shapes: The shape of the tensor, or those of all parameters.
         heads: The names of the losses that arrive here together, one tuple for every head.
         reading: Norms, cosines and shares of the heads' gradients, as they are without a block.
+        parameters: The parameters, if gradients meet at parameters.
+        address: Where the features are in the graph, so that they can be found again in the next step.
     """
 
     place: str
@@ -37,6 +41,8 @@ class FoundBlock:
     shapes: tuple[tuple[int, ...], ...]
     heads: tuple[tuple[str, ...], ...]
     reading: Reading
+    parameters: tuple[Tensor, ...] = field(default=(), repr=False, compare=False)
+    address: Address | None = field(default=None, repr=False, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -106,10 +112,7 @@ def _check_losses(losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tenso
         if group is None:
             raise ValueError("losses should be all tensors or all groups of tensors. Found a mixture of both.")
         for name, loss in group.items():
-            if not isinstance(loss, Tensor) or loss.numel() != 1:
-                shape = list(loss.shape) if isinstance(loss, Tensor) else type(loss).__name__
-                raise ValueError(f"losses[{name!r}] should be a tensor with one number. Found {shape}.")
-            if loss.grad_fn is None:
+            if check_loss(name, loss).grad_fn is None:
                 raise ValueError(
                     f"losses[{name!r}] should depend on parameters that require gradients. Found a constant."
                 )
@@ -143,10 +146,12 @@ def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Itera
         elif _parameter(edge[0]) is not None:
             parameters[ways].append((edge, rows))
         else:
-            yield _describe(losses, ways, [rows], _place(edge[0], names), "features")
+            place = _describe(losses, ways, [rows], _place(edge[0], names), "features")
+            yield replace(place, address=address_of(edge, losses))
     for ways, leaves in parameters.items():
-        place = _common_name([edge for edge, _ in leaves], names)
-        yield _describe(losses, ways, [rows for _, rows in leaves], place, "parameters")
+        name = _common_name([edge for edge, _ in leaves], names)
+        place = _describe(losses, ways, [rows for _, rows in leaves], name, "parameters")
+        yield replace(place, parameters=tuple(p for (node, _), _ in leaves if (p := _parameter(node)) is not None))
 
 
 def _routes(losses: list[Tensor]) -> dict[Edge, dict[int, set[tuple[Node, int]]]]:

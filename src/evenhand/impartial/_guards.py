@@ -37,6 +37,14 @@ def records(*inputs: Tensor | None) -> bool:
     return needed
 
 
+def check_plain_autograd(*inputs: Tensor) -> None:
+    """Raise an error where there is no graph of autograd that a settlement could work on."""
+    if any(_is_transformed(t) for t in inputs):
+        raise RuntimeError(TRANSFORMED)
+    if torch._C._get_tracing_state() is not None:
+        raise RuntimeError(RECORDED)
+
+
 def _is_transformed(tensor: Tensor) -> bool:
     """Whether somebody waits for a derivative of this tensor that a block cannot give."""
     if forward_ad.unpack_dual(tensor).tangent is not None:

@@ -36,7 +36,8 @@ class Monitor:
 
     Args:
         blocks: The blocks by name, or a single one.
-        heads: The names of the heads, for all blocks or by block; numbers if None.
+        heads: The names of the heads, for all blocks or by block; if None, those of the losses that `backward` was
+            given, or numbers.
         log: Where every record goes as well: TensorBoard's `SummaryWriter`, or a function of a dictionary of numbers
             and a step, such as ``run.log`` of W&B, ``mlflow.log_metrics``, ``accelerator.log``, or ``log_metrics``
             of a logger of Lightning. Names are those of `latest`.
@@ -79,7 +80,7 @@ class Monitor:
         last = {name: block.last for name, block in self.blocks.items()}
         new = {name: _mean_over_samples(r) for name, r in last.items() if self._seen.get(name) is not r}
         for name, reading in new.items():
-            self._names(name, len(reading.weights))
+            self._names(name, reading)
         for name, reading in new.items():  # all or nothing
             self._records[name].append(_Record(self._count, number, reading))
         self._seen = last
@@ -130,7 +131,7 @@ class Monitor:
             shares = torch.stack([r.shares for r in readings]).mean(0)
             agreement = torch.stack([r.agreement for r in readings]).mean(0)
             even = 1 / len(shares)
-            for head, share, cosine in zip(self._names(name, len(shares)), shares, agreement, strict=True):
+            for head, share, cosine in zip(self._names(name, readings[-1]), shares, agreement, strict=True):
                 if share < neglected * even:
                     texts.append(
                         f"{head!r} receives {_percent(share.item())} of the gradient at {name}, where an even "
@@ -157,7 +158,7 @@ class Monitor:
         axes = figure.subplots(len(self.blocks), 2, squeeze=False, width_ratios=(2, 1))
         for (left, right), (name, records) in zip(axes, self._records.items(), strict=True):
             readings = [r.reading for r in records]
-            heads = self._names(name, len(readings[-1].weights))
+            heads = self._names(name, readings[-1])
             shares = torch.stack([r.shares for r in readings]).T.numpy()
             colors = [matplotlib.colormaps["tab20"](t % 20) for t in range(len(heads))]
             left.stackplot([r.step for r in records], shares, labels=heads, colors=colors)
@@ -178,12 +179,13 @@ class Monitor:
         others = reading.cosines.clone().fill_diagonal_(torch.inf).amin(-1)  # not the cosine with itself
         others = others.where(others.isfinite(), torch.nan)  # a single head is in conflict with no other
         values = (reading.norms, reading.weights, reading.shares, reading.agreement, others)
-        heads = self._names(name, len(reading.weights))
+        heads = self._names(name, reading)
         return [(record.step, name, *row) for row in zip(heads, *(v.tolist() for v in values), strict=True)]
 
-    def _names(self, block: str, n: int) -> list[str]:
+    def _names(self, block: str, reading: Reading) -> list[str]:
+        n = len(reading.weights)
         if self._heads is None:
-            return [str(t) for t in range(n)]
+            return [str(t) for t in range(n)] if reading.heads is None else list(reading.heads)
         names = list(self._heads[block] if isinstance(self._heads, Mapping) else self._heads)
         if len(names) != n:
             raise ValueError(f"heads should name the {n} heads of {block}. Found {len(names)} names.")
@@ -200,7 +202,7 @@ def _mean_over_samples(reading: Reading) -> Reading:
     gram = reading.gram
     if reading.scale is not None:  # of every sample its own
         gram = gram.to(reading.scale.dtype) / reading.scale.square()[..., None, None]
-    return Reading(mean(gram, 2), mean(reading.weights, 1))
+    return Reading(mean(gram, 2), mean(reading.weights, 1), heads=reading.heads)
 
 
 def _percent(share: float) -> str:
