@@ -48,6 +48,8 @@ SLOW = (
     "test_documentation.py::test_code_blocks",
     "test_documentation.py::test_examples_run",
     "test_paper.py",
+    "trainers/test_examples.py",
+    "trainers/test_lightning.py::test_two_processes",
 )
 collect_ignore = ["smoke"]  # scripts for an installed wheel
 torch.set_num_threads(1)  # tensors are tiny here; threads would only wait for each other

@@ -1,4 +1,6 @@
-"""Several losses in a loop of one's own: the line with a + is all that changes.
+"""Several losses in a loop of one's own: the lines with a + are all that changes.
+
+The network and its five losses are in `_diamonds.py`.
 
     python examples/trainers/plain_loop.py [--epochs 10]
 """
@@ -6,28 +8,25 @@
 from __future__ import annotations
 
 import torch
-from _diamonds import TASKS, Network, Rows, batches, compare, losses_of
+from _diamonds import Network, Rows, batches, compare, losses_of
 
-from evenhand import Block, Monitor, impartial_sum
+from evenhand import Block, Monitor, Output, impartial_sum
 from evenhand.impartial import Method
-
-RECORD_EVERY = 10  # steps
 
 
 def train(method: Method, rows: Rows, epochs: int) -> tuple[Network, Monitor]:
     network = Network(rows[0].shape[1])
-    optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
-    block = Block(method)
-    monitor = Monitor({"y": block}, heads=TASKS)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+    trunk, block = Output(network.trunk), Block(method)  # + before training
+    monitor = Monitor({"trunk": block})  # + if you want to see it
     loader = batches(rows)
     for epoch in range(epochs):
         for step, (x, targets) in enumerate(loader, start=epoch * len(loader) + 1):
-            y, predictions = network(x)
-            losses = losses_of(predictions, targets)
+            losses = losses_of(network(x), targets)
             optimizer.zero_grad()
-            impartial_sum(losses, at=y, method=block).backward()  # + sum(losses.values()).backward() before
+            impartial_sum(losses, at=trunk, method=block).backward()  # + sum(losses.values()).backward() before
             optimizer.step()
-            if step % RECORD_EVERY == 0:
+            if step % 10 == 0:
                 monitor.record(step)
     return network, monitor
 

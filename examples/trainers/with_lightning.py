@@ -1,34 +1,35 @@
 """Several losses with Lightning: the lines with a + are all that changes.
 
+The network and its five losses are in `_diamonds.py`.
+
     python examples/trainers/with_lightning.py [--epochs 10]
 """
 
 from __future__ import annotations
 
 import torch
-from _diamonds import TASKS, Network, Rows, batches, compare, losses_of
+from _diamonds import Network, Rows, batches, compare, losses_of
 from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor
 
-from evenhand import Block, Monitor, impartial_sum
+from evenhand import Block, Monitor, Output, impartial_sum
 from evenhand.impartial import LogReadings, Method
 
 
-class Diamonds(LogReadings, LightningModule):  # + LogReadings: what the block reads goes to the logger of the trainer
+class Diamonds(LogReadings, LightningModule):  # + LogReadings: what the block reads goes to the trainer's loggers
     def __init__(self, n_inputs: int, method: Method) -> None:
         super().__init__()
         self.network = Network(n_inputs)
-        self.block = Block(method)  # +
-        self.monitor = Monitor({"y": self.block}, heads=TASKS)  # +
+        self.trunk, self.block = Output(self.network.trunk), Block(method)  # +
+        self.monitor = Monitor({"trunk": self.block})  # + for LogReadings
 
     def training_step(self, batch: Rows, batch_idx: int) -> Tensor:
         x, targets = batch
-        y, predictions = self.network(x)
-        losses = losses_of(predictions, targets)
-        return impartial_sum(losses, at=y, method=self.block)  # + sum(losses.values()) before
+        losses = losses_of(self.network(x), targets)
+        return impartial_sum(losses, at=self.trunk, method=self.block)  # + sum(losses.values()) before
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.network.parameters(), lr=3e-3)
+        return torch.optim.Adam(self.network.parameters(), lr=1e-3)
 
 
 def train(method: Method, rows: Rows, epochs: int) -> tuple[Network, Monitor]:

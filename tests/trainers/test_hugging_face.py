@@ -5,7 +5,7 @@ import torch
 from accelerate.state import AcceleratorState
 from transformers import Trainer, TrainingArguments
 
-from evenhand.impartial import IMTLG, Block, Monitor, impartial_sum
+from evenhand.impartial import IMTLG, Block, Monitor, Output, impartial_sum
 
 from ._model import Model, assert_same, gradients_of_a_loop, losses_of, make, state, step
 
@@ -18,12 +18,11 @@ class ImpartialTrainer(Trainer):
 
     def __init__(self, **options):
         super().__init__(**options)
-        self.block = Block(IMTLG())
-        self.monitor = Monitor({"y": self.block}, heads=["small", "large"])
+        self.trunk, self.block = Output(self.model.trunk), Block(IMTLG())
+        self.monitor = Monitor({"y": self.block})
 
     def compute_loss(self, model, inputs, **_):
-        y, *outputs = model(inputs["x"])
-        return impartial_sum(losses_of(*outputs), at=y, method=self.block)
+        return impartial_sum(losses_of(*model(inputs["x"])), at=self.trunk, method=self.block)
 
     def log(self, logs, *args):
         self.monitor.record(self.state.global_step)

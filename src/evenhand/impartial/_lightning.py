@@ -1,4 +1,4 @@
-"""Readings in the logs of Lightning. Nothing of Lightning is imported: a mixin has the methods of what it is mixed with."""
+"""Readings in the logs of Lightning, which is not imported: a mixin has the methods of what it is mixed with."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class LogReadings(Base):
     """A mixin for a `LightningModule`: what its blocks read is logged beside its other numbers.
 
     Name it before `LightningModule`, and set ``self.monitor``. Every ``log_every_n_steps`` of the trainer, before the
-    optimiser steps, the monitor records the last backward pass, and `Monitor.latest` goes to Lightning's ``log_dict``:
-    to all loggers and callbacks of the trainer. With accumulation it is the last micro-batch that is read.
+    optimiser steps, the monitor records the last backward pass, and Lightning's ``log_dict`` gets `Monitor.latest`,
+    for all loggers and callbacks of the trainer. With accumulation it is the last micro-batch that is read.
 
     Gradients are impartial without it, too: ``training_step`` returns `impartial_sum`, which is an ordinary loss. The
     mixin works with the packages ``lightning`` and ``pytorch_lightning``.
@@ -36,7 +36,7 @@ class LogReadings(Base):
         ...         super().__init__()
         ...         self.trunk, self.age, self.region = nn.Linear(8, 16), nn.Linear(16, 1), nn.Linear(16, 4)
         ...         self.block = Block(IMTLG())
-        ...         self.monitor = Monitor({"y": self.block}, heads=["age", "region"])
+        ...         self.monitor = Monitor({"y": self.block})
         ...
         ...     def training_step(self, batch, batch_idx):
         ...         y = self.trunk(batch["x"])
