@@ -13,7 +13,7 @@ from ._base_block import BaseBlock
 from ._distributed import processes, sum_over_ranks
 from ._eigen import nearest_positive
 from ._gradients import Matrix, Source, compute_dtype
-from ._guards import check_fresh, forbid_double_backward, records
+from ._guards import check_fresh, forbid_double_backward, is_exported, records
 from ._method import Method
 from ._range import measure_at
 
@@ -83,8 +83,8 @@ class Block(BaseBlock):
         self._check_axes("y", y.shape)
         if observed is not None:
             observed = check_observed(observed, y.shape[: max(y.ndim - self.feature_axes, 0)], n)
-        if not records(y):
-            return tuple(y.detach() for _ in range(n))
+        if not records(y, training=self.training):
+            return (y,) * n if is_exported() else tuple(y.detach() for _ in range(n))
         if y.is_complex():
             return tuple(as_complex(view, y.shape) for view in self._views(as_real(y), n, observed))
         return self._views(y, n, observed)

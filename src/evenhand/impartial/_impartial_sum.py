@@ -150,8 +150,8 @@ class Settlement:
         if not reached:
             raise ValueError(
                 f"{place.name} should be computed on the way to one of the losses. Found that none of "
-                f"{', '.join(map(repr, self._names))} depends on it. If a compiled model returns both, compile its "
-                "parts instead: before and behind the place."
+                f"{', '.join(map(repr, self._names))} depends on it. If torch.compile has made one graph of the "
+                "place and the losses, name the place as Output(module), which divides the graph there."
             )
         return [(edge, total, None if self._alone else _plain_sum(use)) for edge, total, use in reached]
 
@@ -182,6 +182,8 @@ def _replace_once(edge: GradientEdge, settled: Tensor, plain: Tensor | None) -> 
         arrived = incoming[edge.output_nr]
         assert arrived is not None
         total = settled if plain is None else settled + (dense(arrived) - plain)
+        if arrived.is_sparse:  # a hook may not change that
+            total = total.to_sparse(arrived.sparse_dim())
         results = forbid_double_backward([total], [arrived])
         return *incoming[: edge.output_nr], *results, *incoming[edge.output_nr + 1 :]
 

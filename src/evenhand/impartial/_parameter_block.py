@@ -54,7 +54,7 @@ class ParameterBlock(BaseBlock):
         (module,) = self._shared
         check_whole(module)
         names = trained(module)
-        if not records(*names):
+        if not records(*names, training=self.training):
             return [module] * n
         real = [torch.view_as_real(p) if p.is_complex() else p for p in names]
         aliases = _Aliases.apply(real[0].new_empty(0), n, self, *real)
