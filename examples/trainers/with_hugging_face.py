@@ -50,9 +50,9 @@ class Reader(nn.Module):
         self.digit = nn.Linear(32, 10)
         self.ink = nn.Linear(32, 1)
 
-    def forward(self, lines: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, lines: Tensor) -> dict[str, Tensor]:
         y = self.bert(inputs_embeds=self.word(lines)).pooler_output
-        return self.digit(y), self.ink(y).squeeze(-1)
+        return {"digit": self.digit(y), "ink": self.ink(y).squeeze(-1)}
 
 
 class ImpartialTrainer(Trainer):
@@ -61,15 +61,23 @@ class ImpartialTrainer(Trainer):
         self.trunk, self.block = Output(self.model.bert.pooler), Block(method)
         self.monitor = Monitor({"bert": self.block})
 
-    def compute_loss(self, model: nn.Module, inputs: dict[str, Tensor], *_: Any, **__: Any) -> Tensor:
-        digit, ink = model(inputs["lines"])
-        losses = {"digit": F.cross_entropy(digit, inputs["digit"]), "ink": F.mse_loss(ink, inputs["ink"])}
-        return impartial_sum(losses, at=self.trunk, method=self.block)
+    def compute_loss(
+        self, model: nn.Module, inputs: dict[str, Tensor], return_outputs: bool = False, **_: Any
+    ) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
+        outputs = model(inputs["lines"])
+        losses = {
+            "digit": F.cross_entropy(outputs["digit"], inputs["digit"]),
+            "ink": F.mse_loss(outputs["ink"], inputs["ink"]),
+        }
+        loss = impartial_sum(losses, at=self.trunk, method=self.block)
+        return (loss, outputs) if return_outputs else loss
 
     def log(self, logs: dict[str, float], *args: Any) -> None:
         """Every `logging_steps`: what the block reads goes where the loss goes."""
-        self.monitor.record(self.state.global_step)
-        super().log({**logs, **self.monitor.latest()}, *args)
+        if "loss" in logs:  # and not the numbers of an evaluation
+            self.monitor.record(self.state.global_step)
+            logs = {**logs, **self.monitor.latest()}
+        super().log(logs, *args)
 
 
 def train(method: Method, rows: Dataset, epochs: int, seed: int) -> ImpartialTrainer:
@@ -82,7 +90,8 @@ def train(method: Method, rows: Dataset, epochs: int, seed: int) -> ImpartialTra
             gradient_accumulation_steps=2,
             learning_rate=3e-3,
             logging_steps=5,
-            remove_unused_columns=False,  # the names of the targets are our own
+            label_names=["digit", "ink"],  # what `trainer.evaluate` compares with
+            remove_unused_columns=False,
             save_strategy="no",
             report_to="none",
             disable_tqdm=True,
@@ -98,9 +107,10 @@ def train(method: Method, rows: Dataset, epochs: int, seed: int) -> ImpartialTra
 def errors(model: nn.Module, rows: dict[str, Tensor]) -> list[float]:
     """The share of wrong digits; the error of the ink in units of its deviation, where 1 is guessing the mean."""
     with torch.no_grad():
-        digit, ink = model.eval()(rows["lines"])
-    wrong = (digit.argmax(1) != rows["digit"]).float().mean()
-    return [wrong.item(), ((ink - rows["ink"]).square().mean().sqrt() / rows["ink"].std()).item()]
+        outputs = model.eval()(rows["lines"])
+    wrong = (outputs["digit"].argmax(1) != rows["digit"]).float().mean()
+    ink = (outputs["ink"] - rows["ink"]).square().mean().sqrt() / rows["ink"].std()
+    return [wrong.item(), ink.item()]
 
 
 def _mean_shares(logs: list[dict[str, float]]) -> list[float]:

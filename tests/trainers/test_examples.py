@@ -40,7 +40,7 @@ def test_one_network_in_three_trainers(printed_by):
 
 
 def test_hugging_face(printed_by):
-    table = printed_by("with_hugging_face.py", "--epochs", "1", "--rows", "300")
+    table = printed_by("with_hugging_face.py", "--epochs", "2", "--rows", "300")
     plain, impartial = ([float(x.rstrip("%")) for x in numbers] for _, *numbers in table[2:])
     assert plain[0] < 10
     assert impartial[:2] == pytest.approx([50, 50], abs=0.1)

@@ -21,12 +21,16 @@ class ImpartialTrainer(Trainer):
         self.trunk, self.block = Output(self.model.trunk), Block(IMTLG())
         self.monitor = Monitor({"y": self.block})
 
-    def compute_loss(self, model, inputs, **_):
-        return impartial_sum(losses_of(*model(inputs["x"])), at=self.trunk, method=self.block)
+    def compute_loss(self, model, inputs, return_outputs=False, **_):
+        outputs = model(inputs["x"])
+        loss = impartial_sum(losses_of(*outputs), at=self.trunk, method=self.block)
+        return (loss, {"outputs": outputs}) if return_outputs else loss
 
     def log(self, logs, *args):
-        self.monitor.record(self.state.global_step)
-        super().log({**logs, **self.monitor.latest()}, *args)
+        if "loss" in logs:
+            self.monitor.record(self.state.global_step)
+            logs = {**logs, **self.monitor.latest()}
+        super().log(logs, *args)
 
 
 def train(model, rows, folder, **options):
@@ -40,6 +44,7 @@ def train(model, rows, folder, **options):
         lr_scheduler_type="constant",
         num_train_epochs=1,
         remove_unused_columns=False,
+        label_names=["labels"],
         save_strategy="no",
         report_to="none",
         disable_tqdm=True,
@@ -49,7 +54,7 @@ def train(model, rows, folder, **options):
         train_sampling_strategy="sequential",
         **options,
     )
-    trainer = ImpartialTrainer(model=model, args=arguments, train_dataset=items)
+    trainer = ImpartialTrainer(model=model, args=arguments, train_dataset=items, eval_dataset=items)
     trainer.train()
     return trainer
 
@@ -71,6 +76,26 @@ def test_a_step_is_that_of_a_loop(n, kind, tmp_path):
     before, expected = state(model), gradients_of_a_loop(model, rows[:n])
     train(model, rows[:n], tmp_path, gradient_accumulation_steps=n)
     assert_same(step(before, model), expected)
+
+
+def test_mixed_precision(tmp_path):
+    torch.set_default_dtype(torch.float32)
+    model, rows = make()
+    before, expected = state(model), gradients_of_a_loop(model, rows[:2], autocast="model")
+    exact = gradients_of_a_loop(model, rows[:2])
+    train(model, rows[:2], tmp_path, gradient_accumulation_steps=2, bf16=True)
+    taken = step(before, model)
+    assert_same(taken, expected, 1e-5)
+    assert (taken["trunk.0.weight"] - exact["trunk.0.weight"]).abs().max() > 1e-3
+
+
+def test_the_loss_of_validation_is_the_plain_sum(tmp_path):
+    model, rows = make()
+    before = sum(losses_of(*model(rows[0])).values()).item()
+    trainer = train(model, rows[:1], tmp_path, eval_strategy="epoch", eval_on_start=True)
+    after = sum(losses_of(*model(rows[0])).values()).item()
+    logged = [row["eval_loss"] for row in trainer.state.log_history if "eval_loss" in row]
+    assert logged == pytest.approx([before, after])
 
 
 def test_readings_are_logged(tmp_path):

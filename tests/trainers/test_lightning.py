@@ -28,6 +28,9 @@ class Module(LogReadings, LightningModule):
         losses = losses_of(*self.model(x[rank::world]))
         return impartial_sum(losses, at=self.trunk, method=self.block)
 
+    def validation_step(self, x, batch_idx):
+        self.log("validation", self.training_step(x, batch_idx))
+
     def configure_optimizers(self):
         return torch.optim.SGD(self.model.parameters(), lr=1.0)
 
@@ -64,6 +67,14 @@ def test_gradients_are_clipped_as_those_of_a_loop():
     before = state(model)
     fit(Module(model), rows[:1], gradient_clip_val=0.5)
     assert_same(step(before, model), {name: g * 0.5 / length for name, g in expected.items()}, 1e-6)
+
+
+def test_the_loss_of_validation_is_the_plain_sum():
+    model, rows = make()
+    module = Module(model)
+    trainer = fit(module, rows[:1])
+    (found,) = trainer.validate(module, DataLoader(rows[1:2], batch_size=None), verbose=False)
+    assert found["validation"] == pytest.approx(sum(losses_of(*model(rows[1])).values()).item())
 
 
 def test_mixed_precision():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -32,7 +32,8 @@ def impartial_sum(
 
     For trainers that call ``backward`` themselves; in a loop of your own, `backward` is shorter. Whatever happens to
     the result, such as a division for accumulation or `torch.amp.GradScaler`, happens to all gradients. Other terms
-    may be added to it: they take no part in the settlement, and their gradients are passed on as they are.
+    may be added to it: they take no part in the settlement, and their gradients are passed on as they are. Where no
+    gradients are recorded, as in validation, it is the plain sum.
 
     Backward, the gradients :math:`g_1, \dots, g_T` of the losses are computed at the places only. The method settles
     them there, and one ordinary backward pass runs in which every place passes on :math:`\sum_t \tilde g_t` instead
@@ -54,6 +55,8 @@ def impartial_sum(
         >>> y.grad[0]
         tensor([70.7142, 70.7142,  0.0000])
     """
+    if not torch.is_grad_enabled():  # trainers call one function for training and validation
+        return _total(named_losses(losses).values())
     return make_sum(losses, at, method)[0]
 
 
@@ -78,13 +81,18 @@ class _ImpartialSum(torch.autograd.Function):
     def forward(ctx: Any, settlement: Settlement, *losses: Tensor) -> Tensor:
         ctx.settlement = settlement
         ctx.likes = [(loss.shape, loss.dtype, loss.device) for loss in losses]
-        return torch.stack([loss.reshape(()).to(losses[0].device) for loss in losses]).sum()
+        return _total(losses)
 
     @staticmethod
     def backward(ctx: Any, scale: Tensor) -> Any:
         scales = [scale.reshape(shape).to(device, dtype) for shape, dtype, device in ctx.likes]
         ctx.settlement.prepare([s.detach() for s in scales])
         return None, *scales
+
+
+def _total(losses: Iterable[Tensor]) -> Tensor:
+    first, *others = losses
+    return torch.stack([loss.reshape(()).to(first.device) for loss in (first, *others)]).sum()
 
 
 class Settlement:
