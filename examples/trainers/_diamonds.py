@@ -21,6 +21,7 @@ from evenhand.impartial import Method
 
 TASKS = ["carat", "depth", "table", "price", "x"]
 Rows = tuple[Tensor, Tensor]  # inputs, targets
+Train = Callable[[Method, Rows, int, float], tuple["Network", Monitor]]  # also epochs and learning rate
 
 
 class Network(nn.Module):
@@ -64,10 +65,11 @@ def errors(network: Network, rows: Rows) -> Tensor:
     return (predictions - targets).square().mean(0).sqrt() / targets.std(0)
 
 
-def compare(train: Callable[[Method, Rows, int], tuple[Network, Monitor]]) -> None:
+def compare(train: Train) -> None:
     """Train plainly and impartially, and print the shares and errors of both."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0, help="of the first weights")
     args = parser.parse_args()
@@ -76,7 +78,7 @@ def compare(train: Callable[[Method, Rows, int], tuple[Network, Monitor]]) -> No
     columns = []
     for method in (Sum(), IMTLG()):  # Sum() is ordinary back-propagation
         torch.manual_seed(args.seed)
-        network, monitor = train(method, training, args.epochs)
+        network, monitor = train(method, training, args.epochs, args.learning_rate)
         columns += [_mean_shares(monitor), errors(network, test).tolist()]
     print(f"{'':8}{'plain':>16}{'impartial':>18}\n{'':8}{'share':>8}{'error':>8}{'share':>10}{'error':>8}")
     for task, a, b, c, d in zip(TASKS, *columns, strict=True):

@@ -14,9 +14,9 @@ from evenhand import Block, Monitor, Output, impartial_sum
 from evenhand.impartial import Method
 
 
-def train(method: Method, rows: Rows, epochs: int) -> tuple[Network, Monitor]:
+def train(method: Method, rows: Rows, epochs: int, learning_rate: float) -> tuple[Network, Monitor]:
     network = Network(rows[0].shape[1])
-    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
     trunk, block = Output(network.trunk), Block(method)  # + before training
     monitor = Monitor({"trunk": block})  # + if you want to see it
     loader = batches(rows)

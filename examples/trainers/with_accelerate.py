@@ -15,12 +15,12 @@ from evenhand import Block, Monitor, Output, impartial_sum
 from evenhand.impartial import Method
 
 
-def train(method: Method, rows: Rows, epochs: int) -> tuple[Network, Monitor]:
+def train(method: Method, rows: Rows, epochs: int, learning_rate: float) -> tuple[Network, Monitor]:
     accelerator = Accelerator(cpu=True)
     network = Network(rows[0].shape[1])
     trunk, block = Output(network.trunk), Block(method)  # + before training
     monitor = Monitor({"trunk": block}, log=accelerator.log)  # + to the trackers of Accelerator(log_with=...)
-    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
     model, optimizer, loader = accelerator.prepare(network, optimizer, batches(rows))
     for epoch in range(epochs):
         for step, (x, targets) in enumerate(loader, start=epoch * len(loader) + 1):

@@ -17,9 +17,10 @@ from evenhand.impartial import LogReadings, Method
 
 
 class Diamonds(LogReadings, LightningModule):  # + LogReadings: what the block reads goes to the trainer's loggers
-    def __init__(self, n_inputs: int, method: Method) -> None:
+    def __init__(self, n_inputs: int, method: Method, learning_rate: float) -> None:
         super().__init__()
         self.network = Network(n_inputs)
+        self.learning_rate = learning_rate
         self.trunk, self.block = Output(self.network.trunk), Block(method)  # +
         self.monitor = Monitor({"trunk": self.block})  # + for LogReadings
 
@@ -29,11 +30,11 @@ class Diamonds(LogReadings, LightningModule):  # + LogReadings: what the block r
         return impartial_sum(losses, at=self.trunk, method=self.block)  # + sum(losses.values()) before
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.network.parameters(), lr=1e-3)
+        return torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
 
 
-def train(method: Method, rows: Rows, epochs: int) -> tuple[Network, Monitor]:
-    module = Diamonds(rows[0].shape[1], method)
+def train(method: Method, rows: Rows, epochs: int, learning_rate: float) -> tuple[Network, Monitor]:
+    module = Diamonds(rows[0].shape[1], method, learning_rate)
     quiet = {"enable_progress_bar": False, "enable_model_summary": False, "enable_checkpointing": False}
     trainer = Trainer(max_epochs=epochs, accelerator="cpu", log_every_n_steps=10, logger=False, **quiet)
     trainer.fit(module, batches(rows))
