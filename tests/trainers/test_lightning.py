@@ -53,6 +53,23 @@ def test_a_step_is_that_of_a_loop(n):
     assert (taken["trunk.0.weight"] - plain["trunk.0.weight"]).abs().max() > 1
 
 
+class Manual(Module):
+    automatic_optimization = False
+
+    def training_step(self, x, batch_idx):
+        self.manual_backward(super().training_step(x, batch_idx))
+        self.optimizers().step()
+
+
+def test_manual_optimisation():
+    model, rows = make()
+    before, expected = state(model), gradients_of_a_loop(model, rows[:1])
+    module = Manual(model)
+    fit(module, rows[:1], log_every_n_steps=1)
+    assert_same(step(before, model), expected)
+    assert module.monitor.table()["share"] == pytest.approx([0.5, 0.5])
+
+
 def module_of(parameters):
     model, _ = make()
     model.load_state_dict(parameters)
