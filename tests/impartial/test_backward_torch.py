@@ -12,6 +12,14 @@ from ._models import MultiHead
 from .test_backward import X, features_and_losses, gradients, plain_and_blocked
 
 
+def test_evaluation():
+    """Trainers compute the loss there, too, and nobody has called the module of an Output with gradients."""
+    model = MultiHead(None)
+    with torch.no_grad():
+        losses = model.losses(X)
+        assert_close(impartial_sum(losses, at=Output(model.encoder), method=IMTLG()), sum(losses))
+
+
 def test_accumulation():
     plain, blocked = plain_and_blocked()
     for x in (X, X + 1):

@@ -51,8 +51,8 @@ class GradDrop(Method):
         down = -votes.clamp(max=0).sum(-2, keepdim=True)
         total = up + down
         numbers = uniform(up.shape, votes, self.generator, together=together)
-        rises = up / total.where(total > 0, 1.0) > numbers
-        follows = torch.where(rises, votes > 0, votes < 0) | (total == 0)  # no votes, no conflict
+        side = torch.where(up / total.where(total > 0, 1.0) > numbers, 1.0, -1.0).to(votes.dtype)
+        follows = (side * votes > 0) | (total == 0)  # no votes, no conflict
         leak = self.leak.to(votes).unsqueeze(-1)
         return leak + (1 - leak) * follows.to(votes.dtype)
 

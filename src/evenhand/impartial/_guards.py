@@ -33,10 +33,7 @@ def records(*inputs: Tensor | None, training: bool) -> bool:
         return False
     if torch.compiler.is_compiling():
         return needed
-    # two questions that cost nothing, before those that look at every tensor
-    unusual = forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
-    if unusual and any(_is_transformed(t) for t in inputs if t is not None):
-        raise RuntimeError(TRANSFORMED)
+    _check_not_transformed(*inputs)
     return needed
 
 
@@ -49,10 +46,16 @@ def is_exported() -> bool:
 
 def check_plain_autograd(*inputs: Tensor) -> None:
     """Raise an error where there is no graph of autograd that a settlement could work on."""
-    if any(_is_transformed(t) for t in inputs):
-        raise RuntimeError(TRANSFORMED)
     if is_exported():
         raise RuntimeError(RECORDED)
+    _check_not_transformed(*inputs)
+
+
+def _check_not_transformed(*inputs: Tensor | None) -> None:
+    # two questions that cost nothing, before those that look at every tensor
+    unusual = forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
+    if unusual and any(_is_transformed(t) for t in inputs if t is not None):
+        raise RuntimeError(TRANSFORMED)
 
 
 def _is_transformed(tensor: Tensor) -> bool:

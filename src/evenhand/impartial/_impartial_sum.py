@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -33,7 +33,7 @@ def impartial_sum(
     For trainers that call ``backward`` themselves; in a loop of your own, `backward` is shorter. Whatever happens to
     the result, such as a division for accumulation or `torch.amp.GradScaler`, happens to all gradients. Other terms
     may be added to it: they take no part in the settlement, and their gradients are passed on as they are. Where no
-    gradients are recorded, as in validation, it is the plain sum.
+    gradients are recorded it is just the sum.
 
     Backward, the gradients :math:`g_1, \dots, g_T` of the losses are computed at the places only. The method settles
     them there, and one ordinary backward pass runs in which every place passes on :math:`\sum_t \tilde g_t` instead
@@ -55,8 +55,8 @@ def impartial_sum(
         >>> y.grad[0]
         tensor([70.7142, 70.7142,  0.0000])
     """
-    if not torch.is_grad_enabled():  # trainers call one function for training and validation
-        return _total(named_losses(losses).values())
+    if not torch.is_grad_enabled():  # as in the evaluation step of a trainer
+        return _value(*named_losses(losses).values())
     return make_sum(losses, at, method)[0]
 
 
@@ -81,18 +81,18 @@ class _ImpartialSum(torch.autograd.Function):
     def forward(ctx: Any, settlement: Settlement, *losses: Tensor) -> Tensor:
         ctx.settlement = settlement
         ctx.likes = [(loss.shape, loss.dtype, loss.device) for loss in losses]
-        return _total(losses)
+        return _value(*losses)
 
     @staticmethod
     def backward(ctx: Any, scale: Tensor) -> Any:
-        scales = [scale.reshape(shape).to(device, dtype) for shape, dtype, device in ctx.likes]
-        ctx.settlement.prepare([s.detach() for s in scales])
+        kinds = {like: scale.reshape(like[0]).to(like[2], like[1]) for like in set(ctx.likes)}
+        scales = [kinds[like] for like in ctx.likes]
+        ctx.settlement.prepare(scales)
         return None, *scales
 
 
-def _total(losses: Iterable[Tensor]) -> Tensor:
-    first, *others = losses
-    return torch.stack([loss.reshape(()).to(first.device) for loss in (first, *others)]).sum()
+def _value(*losses: Tensor) -> Tensor:
+    return torch.stack([loss.reshape(()).to(losses[0].device) for loss in losses]).sum()
 
 
 class Settlement:
@@ -136,7 +136,7 @@ class Settlement:
 
     def _gradients(self, scales: Sequence[Tensor]) -> list[Sequence[Tensor | None]]:
         """The gradients of every loss at the tensors of all places: no further, and not of weights on the way."""
-        edges = [edge for place in self.places for edge in place.edges]
+        edges = tuple(edge for place in self.places for edge in place.edges)
         nothing = [None] * len(edges)
         with neutral_in_this_thread():  # blocks on the way have to settle nothing, with one loss at a time
             return [
@@ -164,8 +164,11 @@ class Settlement:
         return [(edge, total, None if self._alone else _plain_sum(use)) for edge, total, use in reached]
 
 
-def _gradients_at(edges: list[GradientEdge], root: GradientEdge, scale: Tensor) -> Sequence[Tensor | None]:
-    return torch.autograd.grad([root], edges, grad_outputs=[scale], retain_graph=True, allow_unused=True)
+def _gradients_at(edges: tuple[GradientEdge, ...], root: GradientEdge, scale: Tensor) -> Sequence[Tensor | None]:
+    # what torch.autograd.grad does, without preparations that take as long as the gradients of a small head
+    return Variable._execution_engine.run_backward(
+        (root,), (scale,), True, False, edges, allow_unreachable=True, accumulate_grad=False
+    )
 
 
 def _plain_sum(gradients: Sequence[Tensor | None]) -> Tensor:
