@@ -52,6 +52,7 @@ def test_wandb_offline(tmp_path, monkeypatch):
     quiet = wandb.Settings(console="off", silent=True, x_disable_stats=True, disable_git=True)
     with wandb.init(mode="offline", dir=tmp_path, project="evenhand", settings=quiet) as run:
         written = train(run.log)
+    wandb.teardown()  # its own process writes the file, and may do so after the run has ended
     assert_same(read_offline_run(run.settings.sync_file), written)
 
 
