@@ -153,7 +153,6 @@ def _fresh_compiler():
 
 
 @COMPILED
-@pytest.mark.slow
 @pytest.mark.usefixtures("_fresh_compiler")
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled_parts(backend):
@@ -168,7 +167,6 @@ def test_compiled_parts(backend):
 
 
 @COMPILED
-@pytest.mark.slow
 @pytest.mark.usefixtures("_fresh_compiler")
 @pytest.mark.parametrize("what", ["model", "step"])
 def test_compiled_as_a_whole(what):
@@ -191,7 +189,6 @@ def test_compiled_as_a_whole(what):
 
 
 @COMPILED
-@pytest.mark.slow
 @pytest.mark.usefixtures("_fresh_compiler")
 def test_one_graph_of_place_and_losses():
     model = MultiHead(None)
