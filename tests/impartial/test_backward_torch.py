@@ -80,6 +80,17 @@ def test_reentrant_checkpointing_of_the_trunk():
     assert_close(gradients(plain), gradients(blocked))
 
 
+def test_an_optimizer_in_the_backward_pass():
+    """Hooks of parameters run once, and see the settled gradient."""
+    plain = MultiHead(None)
+    seen = []
+    for parameter in plain.parameters():
+        parameter.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.clone()))
+    backward(plain.losses(X), at=plain.encoder, method=IMTLG())
+    assert len(seen) == len(list(plain.parameters()))
+    assert {g.norm().item() for g in seen} == {p.grad.norm().item() for p in plain.parameters()}
+
+
 def test_a_second_backward_pass():
     """With retain_graph everything is settled again; without, torch says what is missing."""
     plain, blocked = plain_and_blocked()
