@@ -4,6 +4,8 @@ import copy
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from evenhand.impartial import (
@@ -19,7 +21,7 @@ from evenhand.impartial import (
 )
 
 from ._asserts import assert_close
-from ._inputs import METHODS
+from ._inputs import GRAM, METHODS
 from ._models import MultiHead
 
 X = torch.randn(6, 5, generator=torch.Generator().manual_seed(3)).double()
@@ -269,3 +271,31 @@ def test_losses_of_different_kinds():
     assert total.shape == ()
     total.backward()
     assert_close(y.grad, torch.ones(2, 3))
+
+
+@pytest.mark.fuzz
+@given(
+    name=st.sampled_from(sorted(GRAM)),
+    reach=st.lists(st.booleans(), min_size=1, max_size=6).filter(any),
+    scales=st.lists(st.floats(-4, 4), min_size=6, max_size=6),
+    seed=st.integers(0, 10_000),
+    others=st.booleans(),
+)
+def test_any_losses_are_those_of_a_block(name, reach, scales, seed, others):
+    """Any number of losses, some of which go around the place, with other terms beside them."""
+    generator = torch.Generator().manual_seed(seed)
+    x, shared, *weights = torch.randn(2 + len(reach), 4, 4, generator=generator, dtype=torch.float64)
+
+    def losses(shared, views):
+        rows = zip(reach, scales, weights, views, strict=False)
+        return [10**scale * ((v if r else shared + 1) @ w).square().mean() for r, scale, w, v in rows]
+
+    def rest(y):
+        return y.square().sum() if others else 0 * y.sum()
+
+    first, second = (shared.clone().requires_grad_() for _ in range(2))
+    y = (x @ first).tanh()
+    (impartial_sum(losses(first, [y] * 6), at=y, method=METHODS[name]()) + rest(y)).backward()
+    y = (x @ second).tanh()
+    (sum(losses(second, Block(METHODS[name]())(y, len(reach)))) + rest(y)).backward()
+    assert_close(first.grad, second.grad, 1e-8)

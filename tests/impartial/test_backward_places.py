@@ -72,6 +72,10 @@ def test_a_found_place_where_a_loss_is_missing():
     losses = named(model.losses(X))
     del losses["a"]
     assert backward(losses, at=place, method=IMTLG()).heads == ("b", "c")
+    losses = {**named(model.losses(X)), "a": torch.tensor(0.0)}
+    assert backward(losses, at=place, method=IMTLG()).norms[0] == 0
+    with pytest.raises(ValueError, match="and that is no constant. Found 'a'"):
+        backward({"a": torch.tensor(0.0)}, at=place, method=IMTLG())
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_a_found_place_where_a_loss_is_missing():
         ),
         (lambda y, head: 2 * (head(y.relu()) - 0).square().mean(), "ReluBackward0 instead of TanhBackward0"),
         (lambda y, head: 2 * (head.weight.sum() + 0 * y.sum()), "SumBackward0|AddBackward0 instead of MeanBackward0"),
-        (lambda y, head: torch.tensor(1.0), "nothing instead of MulBackward0"),
+        (lambda y, head: 2 * y.detach().mean() * head.bias[0].detach().requires_grad_(), "instead of MeanBackward0"),
     ],
 )
 def test_another_graph(loss, message):
@@ -104,7 +108,9 @@ def test_another_width():
 def test_other_names():
     model = MultiHead(None)
     (place,) = find_blocks(named(model.losses(X)), model)
-    with pytest.raises(ValueError, match="find_blocks knew at this place, 'a', 'b', 'c'. Found '0', '1', '2'"):
+    with pytest.raises(
+        ValueError, match="knew at this place, 'a', 'b', 'c', and that is no constant. Found '0', '1'"
+    ):
         backward(model.losses(X), at=place, method=IMTLG())
 
 

@@ -80,6 +80,17 @@ def test_reentrant_checkpointing_of_the_trunk():
     assert_close(gradients(plain), gradients(blocked))
 
 
+def test_an_optimizer_in_the_backward_pass():
+    """Hooks of parameters run once, and see the settled gradient."""
+    plain = MultiHead(None)
+    seen = []
+    for parameter in plain.parameters():
+        parameter.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.clone()))
+    backward(plain.losses(X), at=plain.encoder, method=IMTLG())
+    assert len(seen) == len(list(plain.parameters()))
+    assert {g.norm().item() for g in seen} == {p.grad.norm().item() for p in plain.parameters()}
+
+
 def test_a_second_backward_pass():
     """With retain_graph everything is settled again; without, torch says what is missing."""
     plain, blocked = plain_and_blocked()
@@ -153,7 +164,6 @@ def _fresh_compiler():
 
 
 @COMPILED
-@pytest.mark.slow
 @pytest.mark.usefixtures("_fresh_compiler")
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled_parts(backend):
@@ -168,7 +178,6 @@ def test_compiled_parts(backend):
 
 
 @COMPILED
-@pytest.mark.slow
 @pytest.mark.usefixtures("_fresh_compiler")
 @pytest.mark.parametrize("what", ["model", "step"])
 def test_compiled_as_a_whole(what):
@@ -191,7 +200,6 @@ def test_compiled_as_a_whole(what):
 
 
 @COMPILED
-@pytest.mark.slow
 @pytest.mark.usefixtures("_fresh_compiler")
 def test_one_graph_of_place_and_losses():
     model = MultiHead(None)

@@ -54,6 +54,26 @@ def test_mixed_precision():
     assert (taken["trunk.0.weight"] - exact["trunk.0.weight"]).abs().max() > 1e-3
 
 
+def test_a_copy_of_the_features_is_no_place():
+    torch.set_default_dtype(torch.float32)
+    model, rows = make()
+    y, *outputs = Accelerator(cpu=True, mixed_precision="bf16").prepare(Returning(model.trunk, model.heads))(rows[0])
+    with pytest.raises(ValueError, match="a trainer has wrapped the model"):
+        impartial_sum(losses_of(*outputs), at=y, method=IMTLG()).backward()
+
+
+class Returning(torch.nn.Module):
+    """A model that returns its features, too."""
+
+    def __init__(self, trunk, heads):
+        super().__init__()
+        self.trunk, self.heads = trunk, heads
+
+    def forward(self, x):
+        y = self.trunk(x)
+        return y, *(head(y) for head in self.heads.values())
+
+
 def test_trackers_get_readings(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

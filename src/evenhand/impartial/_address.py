@@ -31,11 +31,11 @@ class Address:
 
     def follow(self, losses: Mapping[str, Tensor]) -> GradientEdge:
         """The same tensor in the graph of other losses; raises ValueError if that has changed."""
-        name = next((name for name in self.routes if name in losses), None)
+        name = next((name for name in self.routes if name in losses and losses[name].grad_fn is not None), None)
         if name is None:
             raise ValueError(
-                f"losses should have one of the names that find_blocks knew at this place, {_listed(self.routes)}. "
-                f"Found {_listed(losses)}."
+                f"losses should have one that find_blocks knew at this place, {_listed(self.routes)}, and that is no "
+                f"constant. Found {_listed(losses)}."
             )
         node, output = _walk(losses[name], name, self.routes[name])
         if output != self.output or not _fits(shape_at(node, output), self.shape):
@@ -59,8 +59,7 @@ def _walk(loss: Tensor, name: str, route: tuple[tuple[int, str], ...]) -> tuple[
     node, output = loss.grad_fn, loss.output_nr
     for step, (index, expected) in enumerate(route):
         if step > 0:
-            assert node is not None
-            inputs = node.next_functions
+            inputs = node.next_functions if node is not None else ()
             node, output = inputs[index] if index < len(inputs) else (None, 0)
         if node is None or node.name() != expected:
             found = f"{step} operations before losses[{name!r}], {'nothing' if node is None else node.name()}"

@@ -159,7 +159,8 @@ class Settlement:
             raise ValueError(
                 f"{place.name} should be computed on the way to one of the losses. Found that none of "
                 f"{', '.join(map(repr, self._names))} depends on it. If torch.compile has made one graph of the "
-                "place and the losses, name the place as Output(module), which divides the graph there."
+                "place and the losses, name the place as Output(module), which divides the graph there. The same "
+                "helps where a trainer has wrapped the model, so that what it returns are copies."
             )
         return [(edge, total, None if self._alone else _plain_sum(use)) for edge, total, use in reached]
 
