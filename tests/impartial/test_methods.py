@@ -26,6 +26,7 @@ from evenhand.impartial import (
     Sum,
     UPGrad,
 )
+from evenhand.impartial._graddrop import PART
 
 from ._asserts import assert_close, assert_same_direction
 from ._inputs import HARD, full_rank, generator, gradients
@@ -515,3 +516,14 @@ def test_from_torchjd_rejects_what_is_not_a_weighting():
         FromTorchJD("upgrad")
     with pytest.raises(ValueError, match="weighting should map a Gram matrix to weights"):
         FromTorchJD(Aggregator())
+
+
+def test_many_features_are_taken_in_parts():
+    """Which changes nothing: every feature has its own vote and its own number."""
+    gradients = torch.randn(3, 2 * PART + 5)
+    found = GradDrop(0.25, generator=generator())(gradients)
+    numbers = torch.rand(1, gradients.shape[-1], generator=generator(), dtype=torch.float32).double()
+    up, down = gradients.clamp(min=0).sum(0), -gradients.clamp(max=0).sum(0)
+    rises = up / (up + down) > numbers[0]
+    kept = torch.where(rises, gradients > 0, gradients < 0)
+    assert_close(found, gradients * (0.25 + 0.75 * kept))

@@ -35,6 +35,8 @@ assert not torch.allclose(plain, trunk.weight.grad)
 assert block.last.weights.shape == (3,)
 assert find_blocks(dict(zip("abc", losses([trunk(x)] * 3), strict=True)))
 
+assert evenhand.impartial.LogReadings  # a mixin for Lightning, which is not there
+
 asks_for("tables", lambda: evenhand.TabularVAE)
 asks_for("tables", lambda: evenhand.Schema)
 asks_for("multimodal", lambda: evenhand.MultimodalVAE)

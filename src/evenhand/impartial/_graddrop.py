@@ -11,6 +11,8 @@ from ._gradients import Gradients
 from ._method import Method
 from ._random import uniform
 
+PART = 8192  # features at a time on a CPU: the intermediate results of more do not fit into its caches
+
 
 class GradDrop(Method):
     r"""Let every feature follow either the gradients that raise it or those that lower it.
@@ -47,12 +49,18 @@ class GradDrop(Method):
 
     def keep(self, votes: Tensor, /, *, together: bool = False) -> Tensor:
         """The multiplier of every feature of every gradient, from the votes ``[..., T, m]``."""
+        numbers = uniform((*votes.shape[:-2], 1, votes.shape[-1]), votes, self.generator, together=together)
+        if votes.is_cuda or votes.shape[-1] <= PART:
+            return self._multipliers(votes, numbers)
+        parts = zip(votes.split(PART, -1), numbers.split(PART, -1), strict=True)
+        return torch.cat([self._multipliers(*part) for part in parts], -1)
+
+    def _multipliers(self, votes: Tensor, numbers: Tensor) -> Tensor:
         up = votes.clamp(min=0).sum(-2, keepdim=True)
         down = -votes.clamp(max=0).sum(-2, keepdim=True)
         total = up + down
-        numbers = uniform(up.shape, votes, self.generator, together=together)
-        rises = up / total.where(total > 0, 1.0) > numbers
-        follows = torch.where(rises, votes > 0, votes < 0) | (total == 0)  # no votes, no conflict
+        side = torch.where(up / total.where(total > 0, 1.0) > numbers, 1.0, -1.0).to(votes.dtype)
+        follows = (side * votes > 0) | (total == 0)  # no votes, no conflict
         leak = self.leak.to(votes).unsqueeze(-1)
         return leak + (1 - leak) * follows.to(votes.dtype)
 
