@@ -11,7 +11,8 @@ from ._gradients import Gradients
 from ._method import Method
 from ._random import uniform
 
-PART = 8192  # features at a time on a CPU: the intermediate results of more do not fit into its caches
+# On a CPU, intermediate results of more votes than this are fetched from the system anew every time: 16 MB and more.
+LARGE, PART = 2**22, 2**15  # then so many features at a time
 
 
 class GradDrop(Method):
@@ -50,7 +51,7 @@ class GradDrop(Method):
     def keep(self, votes: Tensor, /, *, together: bool = False) -> Tensor:
         """The multiplier of every feature of every gradient, from the votes ``[..., T, m]``."""
         numbers = uniform((*votes.shape[:-2], 1, votes.shape[-1]), votes, self.generator, together=together)
-        if votes.is_cuda or votes.shape[-1] <= PART:
+        if votes.is_cuda or votes.numel() <= LARGE:
             return self._multipliers(votes, numbers)
         result = torch.empty_like(votes)
         for part, *given in zip(*(t.split(PART, -1) for t in (result, votes, numbers)), strict=True):
