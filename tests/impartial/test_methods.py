@@ -25,8 +25,8 @@ from evenhand.impartial import (
     PCGrad,
     Sum,
     UPGrad,
+    _graddrop,
 )
-from evenhand.impartial._graddrop import PART
 
 from ._asserts import assert_close, assert_same_direction
 from ._inputs import HARD, full_rank, generator, gradients
@@ -518,9 +518,11 @@ def test_from_torchjd_rejects_what_is_not_a_weighting():
         FromTorchJD(Aggregator())
 
 
-def test_many_features_are_taken_in_parts():
+def test_many_features_are_taken_in_parts(monkeypatch):
     """Which changes nothing: every feature has its own vote and its own number."""
-    gradients = torch.randn(3, 2 * PART + 5)
+    monkeypatch.setattr(_graddrop, "LARGE", 100)
+    monkeypatch.setattr(_graddrop, "PART", 64)
+    gradients = torch.randn(3, 2 * 64 + 5)
     found = GradDrop(0.25, generator=generator())(gradients)
     numbers = torch.rand(1, gradients.shape[-1], generator=generator(), dtype=torch.float32).double()
     up, down = gradients.clamp(min=0).sum(0), -gradients.clamp(max=0).sum(0)

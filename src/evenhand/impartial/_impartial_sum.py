@@ -107,7 +107,7 @@ class Settlement:
     def __init__(self, losses: Mapping[str, Tensor], places: list[Place], alone: bool) -> None:
         self.places = places
         self._names = tuple(losses)
-        # not the tensors: a graph that knows its own roots is never freed
+        # their places in the graph; the numbers have served
         self._roots = [get_gradient_edge(loss) if loss.requires_grad else None for loss in losses.values()]
         self._alone = alone
         self._handles: list[RemovableHandle] = []
