@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torchjd.autojac import jac_to_grad, mtl_backward
 
-from evenhand.impartial import Block, LinearBlock, Method
+from evenhand.impartial import Block, LinearBlock, Method, backward
 
 
 def peers(heads: int) -> dict[str, Callable[[], nn.Module]]:
@@ -67,10 +67,10 @@ def network_sides(heads: int, name: str) -> dict[str, Callable[[], object]]:
     net = Network(heads)
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
 
-    def step(backward: Callable[[], object]) -> Callable[[], object]:
+    def step(differentiate: Callable[[], object]) -> Callable[[], object]:
         def run() -> None:
             optimizer.zero_grad()
-            backward()
+            differentiate()
             optimizer.step()
 
         return run
@@ -83,6 +83,16 @@ def network_sides(heads: int, name: str) -> dict[str, Callable[[], object]]:
 
     def ours() -> None:
         torch.stack(net.losses(list(block(net.features(), heads)))).sum().backward()
+
+    method, method_at_parameters = METHODS[name](), METHODS[name]()
+
+    def one_line() -> None:
+        y = net.features()
+        backward(net.losses([y] * heads), at=y, method=method)
+
+    def one_line_at_parameters() -> None:
+        y = net.features()
+        backward(net.losses([y] * heads), at=net.encoder, method=method_at_parameters)
 
     linear = LinearBlock(METHODS[name](), range(heads))
     targets = net.targets.squeeze(-1).T.contiguous()
@@ -116,6 +126,8 @@ def network_sides(heads: int, name: str) -> dict[str, Callable[[], object]]:
     sides = {
         "plain": step(plain),
         "block": step(ours),
+        "backward()": step(one_line),
+        "backward(), parameters": step(one_line_at_parameters),
         "plain, one head matrix": fused(False),
         "fused block": fused(True),
         "rep_grad loop": step(rep_grad),
@@ -212,9 +224,10 @@ def main() -> None:
     for name in METHODS:
         print(f"{name:18}" + "".join(f"{t.ratio(name, 'plain'):10.2f}" for t in tables), flush=True)
 
-    columns = ["block", "fused block", "rep_grad loop", "TorchJD, features", "TorchJD, parameters"]
+    columns = ["block", "fused block", "rep_grad loop", "backward()", "TorchJD, features"]
+    columns += ["backward(), parameters", "TorchJD, parameters"]
     print("\nAn encoder of half a million parameters, batch 128: ratio to plain training of the same heads\n")
-    print(f"{'':24}{'plain, ms':>10}" + "".join(f"{c:>21}" for c in columns))
+    print(f"{'':24}{'plain, ms':>10}" + "".join(f"{c:>24}" for c in columns))
     for heads in args.heads:
         for name in METHODS:
             slow = heads == 50 and name == "NashMTL"  # TorchJD's takes a second a call
@@ -224,7 +237,7 @@ def main() -> None:
             times = Times(sides, rounds=args.rounds)
             base = {c: "plain, one head matrix" if c == "fused block" else "plain" for c in columns}
             cells = [f"{times.ratio(c, base[c]):.2f}" if c in times else "-" for c in columns]
-            print(f"D={heads:<4}{name:18}{times.ms('plain'):10.2f}" + "".join(f"{c:>21}" for c in cells), flush=True)
+            print(f"D={heads:<4}{name:18}{times.ms('plain'):10.2f}" + "".join(f"{c:>24}" for c in cells), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,11 @@ SLOW = (
     "cli/test_app.py",
     "datasets/test_mnist_svhn_text.py::test_the_published_test_rows",
     "datasets/test_tables.py::test_rows_and_codes_are_those_of_the_published_tables",
+    "impartial/test_backward_torch.py::test_compiled",
+    "impartial/test_backward_torch.py::test_one_graph",
     "impartial/test_compile.py",
     "impartial/test_distributed.py",
+    "impartial/test_export.py",
     "impartial/test_torchjd.py::test_mgda_where_it_has_converged",
     "lab/judges/test_judges.py",
     "lab/page/test_page_in_browser.py",
@@ -48,6 +51,8 @@ SLOW = (
     "test_documentation.py::test_code_blocks",
     "test_documentation.py::test_examples_run",
     "test_paper.py",
+    "trainers/test_examples.py",
+    "trainers/test_lightning.py::test_two_processes",
 )
 collect_ignore = ["smoke"]  # scripts for an installed wheel
 torch.set_num_threads(1)  # tensors are tiny here; threads would only wait for each other

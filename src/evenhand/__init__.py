@@ -17,9 +17,12 @@ if TYPE_CHECKING:
         GradDrop,
         GradNorm,
         Monitor,
+        Output,
         PCGrad,
         Sum,
+        backward,
         find_blocks,
+        impartial_sum,
         scale_gradient,
     )
     from .modalities import Modality, MultimodalVAE
@@ -36,12 +39,15 @@ __all__ = [
     "Modality",
     "Monitor",
     "MultimodalVAE",
+    "Output",
     "PCGrad",
     "Schema",
     "Sum",
     "TabularVAE",
     "__version__",
+    "backward",
     "find_blocks",
+    "impartial_sum",
     "scale_gradient",
 ]
 

@@ -9,7 +9,7 @@ from torch import distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from evenhand.impartial import Block, GradDrop, LinearBlock, ParameterBlock, PCGrad, find_blocks
+from evenhand.impartial import Block, GradDrop, LinearBlock, Output, ParameterBlock, PCGrad, backward, find_blocks
 
 from ._asserts import assert_close
 from ._inputs import METHODS, generator
@@ -65,6 +65,35 @@ class Model(nn.Module):
         )
 
 
+class Unedited(nn.Module):
+    """A model without blocks: features of a trunk, and a decoder that serves every loss."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.encoder = nn.Sequential(nn.Linear(5, 8), nn.Tanh())
+        self.heads = nn.ModuleList(nn.Linear(8, 4) for _ in range(3))
+        self.decoder = nn.Linear(4, 2)
+
+    def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+        y = self.encoder(x)
+        return [10.0**t * (self.decoder(head(y).tanh()) - t).square().mean() for t, head in enumerate(self.heads)]
+
+
+PLACES = ["features", "parameters", "both"]
+
+
+def unedited_gradients(model: nn.Module, plain: Unedited, place: str, name: str, x: torch.Tensor) -> torch.Tensor:
+    """Two steps of one line each; `model` is `plain`, or wraps it."""
+    with Output(plain.encoder) as output:
+        at = {"features": [output], "parameters": [plain.decoder], "both": [output, plain.decoder]}[place]
+        methods = [METHODS[name]() for _ in at]
+        for _ in range(2):
+            model.zero_grad()
+            backward(model(x), at=at, method=methods)
+    return torch.cat([p.grad.flatten() for p in plain.parameters()])
+
+
 def data() -> torch.Tensor:
     return torch.randn(12, 5, generator=torch.Generator().manual_seed(5), dtype=torch.float32)
 
@@ -84,6 +113,13 @@ def worker(rank: int, port: int, results: dict) -> None:
         model = DistributedDataParallel(Model(name, kind))
         torch.manual_seed(100 + rank)  # random methods must agree all the same
         results[name, kind, rank] = gradients(model, data()[6 * rank : 6 * rank + 6])
+    for name in NAMES + CHAINS:
+        for place in PLACES:
+            plain = Unedited()
+            model = DistributedDataParallel(plain)
+            torch.manual_seed(100 + rank)
+            half = data()[6 * rank : 6 * rank + 6]
+            results["unedited", name, place, rank] = unedited_gradients(model, plain, place, name, half)
     for name, method in (("pcgrad", PCGrad()), ("graddrop", GradDrop())):
         block = Block(method)
         y = torch.ones(1, 3, requires_grad=True)
@@ -121,6 +157,16 @@ def test_two_processes_are_one(two_processes, name, kind):
     first, second = two_processes[name, kind, 0], two_processes[name, kind, 1]
     assert torch.equal(first, second)
     assert_close(first, gradients(Model(name, kind), data()), 1e-5)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", NAMES + CHAINS)
+def test_two_processes_with_a_model_that_is_not_edited(two_processes, name, place):
+    torch.set_default_dtype(torch.float32)
+    first, second = (two_processes["unedited", name, place, rank] for rank in range(2))
+    assert torch.equal(first, second)
+    plain = Unedited()
+    assert_close(first, unedited_gradients(plain, plain, place, name, data()), 1e-5)
 
 
 def test_local_decisions_would_differ():

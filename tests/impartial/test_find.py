@@ -8,7 +8,7 @@ from torch import nn
 from torch.distributions import Normal
 from torch.nn import functional as F
 
-from evenhand.impartial import MGDA, Block, GradNorm, LinearBlock, ParameterBlock, find_blocks
+from evenhand.impartial import MGDA, Block, GradNorm, LinearBlock, Output, ParameterBlock, backward, find_blocks
 
 from ._asserts import assert_close
 from ._models import MultiHead
@@ -208,6 +208,55 @@ def test_a_block_says_what_it_is():
     assert "Relu after decoder.0 (features [6, 8]): 3 heads" in text
     assert "'x2' has 0." in text
     assert 0 <= block.conflict <= 1
+
+
+def lines(losses, model=None):
+    return [block.at for block in find_blocks(losses, model)]
+
+
+def two(y):
+    return {"a": y.sum(), "b": y.square().sum()}
+
+
+def test_the_line_to_type():
+    model = VAE(fused=False)
+    (block,) = find_blocks(model.losses(X), model)
+    assert str(block).endswith("\n    backward(losses, at=Output(model.decoder), method=IMTLG())")
+    with Output(model.decoder) as output:
+        losses = model.losses(X)
+        (found,) = find_blocks(losses, model)
+        assert_close(backward(losses, at=output, method="sum").gram, found.reading.gram)
+
+
+def test_the_line_for_parameters():
+    model = MMVAE(2)
+    found = lines(model.terms(torch.randn(2, 6, 4))["log p"], model)
+    assert sorted(found) == ["model.decoders[0]", "model.decoders[1]", "place", "place"]
+    names = nn.ModuleDict({"left": nn.Linear(5, 4)})
+    losses = {"a": names["left"](X).sum(), "b": names["left"](X + 1).square().sum()}
+    assert lines(losses, names) == ["model"]  # it has no other parameters
+    names["right"] = nn.Linear(2, 2)
+    assert lines(losses, names) == ["model['left']"]
+
+
+def test_layers_whose_output_is_known():
+    layer = nn.Sequential(nn.Linear(5, 4), nn.LayerNorm(4), nn.Tanh(), nn.ReLU())
+    model = nn.ModuleDict({"trunk": layer})
+    assert lines(two(layer(X)), model) == ["Output(model['trunk'])"]
+    assert lines(two(layer[:3](X)), model) == ["Output(model['trunk'][2])"]
+    assert lines(two(layer[:1](X)), model) == ["Output(model['trunk'][0])"]
+    assert lines(two(layer(X)), layer) == ["Output(model)"]
+
+
+def test_tensors_that_no_module_is_known_to_return():
+    layer = nn.Sequential(nn.Linear(5, 4), nn.Tanh())
+    assert lines(two(layer(X))) == ["place"]  # no model
+    assert lines(two(layer(X).exp()), layer) == ["place"]  # something follows the module
+    assert lines(two(layer[0](X).sigmoid()), layer) == ["place"]  # not what follows in the Sequential
+    assert lines(two(layer(X) + 1), layer) == ["place"]
+    y = layer(X)
+    twice = {**two(y), "c": layer(X + 1).sum()}  # two outputs, of which an Output would know the last
+    assert "Output(model)" not in lines(twice, layer)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from evenhand.impartial import (
     PCGrad,
     Sum,
     UPGrad,
+    _graddrop,
 )
 
 from ._asserts import assert_close, assert_same_direction
@@ -515,3 +516,16 @@ def test_from_torchjd_rejects_what_is_not_a_weighting():
         FromTorchJD("upgrad")
     with pytest.raises(ValueError, match="weighting should map a Gram matrix to weights"):
         FromTorchJD(Aggregator())
+
+
+def test_many_features_are_taken_in_parts(monkeypatch):
+    """Which changes nothing: every feature has its own vote and its own number."""
+    monkeypatch.setattr(_graddrop, "LARGE", 100)
+    monkeypatch.setattr(_graddrop, "PART", 64)
+    gradients = torch.randn(3, 2 * 64 + 5)
+    found = GradDrop(0.25, generator=generator())(gradients)
+    numbers = torch.rand(1, gradients.shape[-1], generator=generator(), dtype=torch.float32).double()
+    up, down = gradients.clamp(min=0).sum(0), -gradients.clamp(max=0).sum(0)
+    rises = up / (up + down) > numbers[0]
+    kept = torch.where(rises, gradients > 0, gradients < 0)
+    assert_close(found, gradients * (0.25 + 0.75 * kept))

@@ -67,6 +67,16 @@ def test_two_seeds_of_two_bounds_are_counted_once(tmp_path):
     assert {path.name for path in folders[0].path.iterdir()} == {"DONE", "config.toml", "lock", "report.json"}
 
 
+def test_warm_up_and_clipping_change_a_training(tmp_path):
+    jobs = SURVIVAL.jobs(["digits_in_three"], ["tight", "tight-warm-up", "tight-clipped"], n_seeds=1, quick=True)
+    small = [replace(job.training, clip=1e-6) if job.training.clip else job.training for job in jobs]
+    jobs = [replace(job, training=t) for job, t in zip(jobs, small, strict=True) if not job.impartial.goals]
+    reports = [folder.report() for folder in go(jobs, tmp_path)]
+    assert [r["runs"][0]["rule"] for r in reports] == ["tight", "tight, warm-up", "tight, clipped"]
+    assert len({r["runs"][0]["bound"] for r in reports}) == 3
+    assert [row[0] for row in SURVIVAL.table(reports).rows] == ["tight", "tight, clipped", "tight, warm-up"]
+
+
 class _Same:
     """Equal to another object for the same directory."""
 
@@ -101,9 +111,9 @@ def test_all_that_the_issue_asks_for_is_planned(monkeypatch):
     monkeypatch.undo()
     jobs = SURVIVAL.jobs(n_seeds=1)
     assert {job.data.name for job in jobs} == {"mnist_svhn_text"}
-    arms = {(j.objective.label, j.impartial.goals, j.impartial.preserve_norm, j.model.scale) for j in jobs}
+    arms = {(j.rule, j.impartial.goals, j.impartial.preserve_norm, j.model.scale) for j in jobs}
     assert len(arms) == len(jobs) == len({hash_of(job) for job in jobs}) == len({job.name for job in jobs})
-    rules = {job.objective.label for job in jobs}
+    rules = {job.rule for job in jobs}
     assert len(rules) == len(RULES)
     assert {(rule, goals) for rule, goals, _, _ in arms} == {(rule, goals) for rule in rules for goals in GOALS}
     assert {(rule, scale) for rule, _, _, scale in arms if scale == "softplus"} == {
@@ -116,6 +126,10 @@ def test_all_that_the_issue_asks_for_is_planned(monkeypatch):
     assert [job.training.seed for job in digits] == [0] * 4 + [1] * 4 + [2] * 4
     assert all(j.data.rows * j.training.epochs == 2000 * j.training.batch_size for j in digits)
     assert {j.objective.amount for j in jobs if j.objective.label == "loose to tight"} == {1200}
+    care = SURVIVAL.jobs(["digits_in_three"], ["tight-warm-up", "tight-clipped"], n_seeds=1)
+    assert {(j.rule, j.training.warm_up, j.training.clip) for j in care} == {
+        ("tight, warm-up", 2.0, 0.0), ("tight, clipped", 0.0, 20.0),
+    }  # fmt: skip
     quick = SURVIVAL.jobs(quick=True)
     assert all(j.data.rows * j.training.epochs == 500 * j.training.batch_size for j in quick)
     assert {job.data.name for job in quick} == {"digits_in_three"}

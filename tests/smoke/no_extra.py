@@ -10,7 +10,7 @@ from _asks import asks_for
 from torch import nn
 
 import evenhand
-from evenhand import IMTLG, Block, Monitor, find_blocks
+from evenhand import IMTLG, Block, Monitor, backward, find_blocks
 
 assert "site-packages" in evenhand.__file__, f"not the installed wheel: {evenhand.__file__}"
 assert evenhand.__version__ == version("evenhand")
@@ -33,7 +33,14 @@ trunk.zero_grad()
 sum(losses(block(trunk(x), 3))).backward()
 assert not torch.allclose(plain, trunk.weight.grad)
 assert block.last.weights.shape == (3,)
+blocked = trunk.weight.grad.clone()
+trunk.zero_grad()
+y = trunk(x)
+backward(losses([y] * 3), at=y, method=IMTLG())
+assert torch.allclose(blocked, trunk.weight.grad)
 assert find_blocks(dict(zip("abc", losses([trunk(x)] * 3), strict=True)))
+
+assert evenhand.impartial.LogReadings  # a mixin for Lightning, which is not there
 
 asks_for("tables", lambda: evenhand.TabularVAE)
 asks_for("tables", lambda: evenhand.Schema)

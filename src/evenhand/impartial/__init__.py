@@ -12,6 +12,7 @@ from ._catalogue import CATALOGUE as CATALOGUE
 
 if TYPE_CHECKING:
     from ._aligned_mtl import AlignedMTL as AlignedMTL
+    from ._backward import backward as backward
     from ._block import Block as Block
     from ._cagrad import CAGrad as CAGrad
     from ._catalogue import AUTO_METHODS as AUTO_METHODS
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from ._from_torchjd import FromTorchJD as FromTorchJD
     from ._graddrop import GradDrop as GradDrop
     from ._gradnorm import GradNorm as GradNorm
+    from ._impartial_sum import impartial_sum as impartial_sum
     from ._imtlg import IMTLG as IMTLG
+    from ._lightning import LogReadings as LogReadings
     from ._linear_block import LinearBlock as LinearBlock
     from ._loss_weighting import LossWeighting as LossWeighting
     from ._method import Method as Method
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from ._mmpareto import MMPareto as MMPareto
     from ._monitor import Monitor as Monitor
     from ._nash_mtl import NashMTL as NashMTL
+    from ._output import Output as Output
     from ._parameter_block import ParameterBlock as ParameterBlock
     from ._pcgrad import PCGrad as PCGrad
     from ._per_replica import PerReplica as PerReplica
@@ -64,10 +68,12 @@ _MODULES = {entry.class_name: entry.module for entry in CATALOGUE.values()} | {
     "FoundBlock": "_find",
     "FromTorchJD": "_from_torchjd",
     "LinearBlock": "_linear_block",
+    "LogReadings": "_lightning",
     "LossWeighting": "_loss_weighting",
     "Method": "_method",
     "Mixing": "_method",
     "Monitor": "_monitor",
+    "Output": "_output",
     "PAPER_METHODS": "_catalogue",
     "ParameterBlock": "_parameter_block",
     "PerReplica": "_per_replica",
@@ -75,7 +81,9 @@ _MODULES = {entry.class_name: entry.module for entry in CATALOGUE.values()} | {
     "Reading": "_reading",
     "Scaling": "_method",
     "UncertaintyWeighting": "_uncertainty_weighting",
+    "backward": "_backward",
     "find_blocks": "_find",
+    "impartial_sum": "_impartial_sum",
     "method_label": "_catalogue",
     "method_of": "_catalogue",
     "scale_gradient": "_scale_gradient",

@@ -41,6 +41,7 @@ class BaseBlock(nn.Module, ABC):
             raise ValueError(f"method should be a method of evenhand.impartial such as IMTLG(). Found {method!r}.")
         self.method = method
         self.preserve_norm = preserve_norm
+        self.head_names: tuple[str, ...] | None = None  # of the losses that `backward` gave it
         self._last: Reading | None = None
         self._register()
 
@@ -74,14 +75,14 @@ class BaseBlock(nn.Module, ABC):
             return self._plain(tensors, likes)
         source = self._source(tensors, likes, mask)
         if torch.is_anomaly_enabled():
-            _check_finite(source, type(self).__name__)
+            _check_finite(source, type(self).__name__, self.head_names)
         gram = source.gram()
         settled = self.method.settle(Gradients(source))
         if isinstance(self.preserve_norm, Tensor):
             total, weights = settled.total(as_long_as=source, where=self.preserve_norm)
         else:
             total, weights = settled.total(as_long_as=source if self.preserve_norm else None)
-        self._last = Reading(gram, weights, source.scale)
+        self._last = Reading(gram, weights, source.scale, self.head_names)
         return total
 
     def _backward(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
@@ -134,12 +135,18 @@ _this_thread = threading.local()
 @contextmanager
 def neutral_blocks() -> Iterator[None]:
     """Within it, and in this thread alone, all blocks add up their gradients and remember nothing."""
+    # Otherwise backward passes on a GPU would run on threads of autograd, which know nothing of this one.
+    with neutral_in_this_thread(), torch.autograd.set_multithreading_enabled(False):
+        yield
+
+
+@contextmanager
+def neutral_in_this_thread() -> Iterator[None]:
+    """The same for backward passes that stay in this thread, as those do that start inside of another."""
     before = _is_neutral()
     _this_thread.neutral = True
     try:
-        # Otherwise backward passes on a GPU would run on threads of autograd, which know nothing of this one.
-        with torch.autograd.set_multithreading_enabled(False):
-            yield
+        yield
     finally:
         _this_thread.neutral = before
 
@@ -173,9 +180,11 @@ class exact_products:
             context.__exit__(*error)
 
 
-def _check_finite(source: Source, block: str) -> None:
+def _check_finite(source: Source, block: str, names: Sequence[str] | None) -> None:
     """Under torch's anomaly detection, name the heads whose gradients are not finite."""
     broken = (~source.finite()).nonzero().flatten().tolist()
+    if names is not None:
+        broken = [repr(names[head]) for head in broken]
     if broken:
         raise FloatingPointError(
             f"The gradient of head {', '.join(map(str, broken))} at this {block} is NaN or infinite; "

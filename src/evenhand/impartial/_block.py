@@ -13,7 +13,7 @@ from ._base_block import BaseBlock
 from ._distributed import processes, sum_over_ranks
 from ._eigen import nearest_positive
 from ._gradients import Matrix, Source, compute_dtype
-from ._guards import check_fresh, forbid_double_backward, records
+from ._guards import check_fresh, forbid_double_backward, is_exported, records
 from ._method import Method
 from ._range import measure_at
 
@@ -80,21 +80,22 @@ class Block(BaseBlock):
         """
         n = check_number(n)
         self.method.check_heads(n)
-        if self.feature_axes + self.problem_axes > max(y.ndim, 1):
-            more = f" and the {self.problem_axes} of problem_axes" if self.problem_axes else ""
-            raise ValueError(
-                f"y should have at least the {self.feature_axes} axes of feature_axes{more}. "
-                f"Found shape {list(y.shape)}."
-            )
+        self._check_axes("y", y.shape)
         if observed is not None:
             observed = check_observed(observed, y.shape[: max(y.ndim - self.feature_axes, 0)], n)
-        if not records(y):
-            return tuple(y.detach() for _ in range(n))
+        if not records(y, training=self.training):
+            return (y,) * n if is_exported() else tuple(y.detach() for _ in range(n))
         if y.is_complex():
-            real = torch.view_as_real(y)
-            views = self._views(real.flatten(-2) if y.ndim else real, n, observed)
-            return tuple(torch.view_as_complex(view.reshape(real.shape)) for view in views)
+            return tuple(as_complex(view, y.shape) for view in self._views(as_real(y), n, observed))
         return self._views(y, n, observed)
+
+    def _check_axes(self, name: str, shape: Sequence[int]) -> None:
+        if self.feature_axes + self.problem_axes > max(len(shape), 1):
+            more = f" and the {self.problem_axes} of problem_axes" if self.problem_axes else ""
+            raise ValueError(
+                f"{name} should have at least the {self.feature_axes} axes of feature_axes{more}. "
+                f"Found shape {list(shape)}."
+            )
 
     def _views(self, y: Tensor, n: int, observed: Tensor | None) -> tuple[Tensor, ...]:
         saved = y.detach() if self.method.uses_input else y.detach().new_empty(0)
@@ -112,6 +113,26 @@ class Block(BaseBlock):
     def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
         return [torch.stack(list(tensors)).sum(0)]
 
+    def _meet(
+        self, incoming: Sequence[Tensor | None], y: Tensor | None, observed: Tensor | None = None
+    ) -> Tensor | None:
+        """The impartial sum of the gradients of T heads; None if no head has one.
+
+        Args:
+            incoming: The gradients, None for a head that does not reach y.
+            y: The block's input, for methods that look at it.
+            observed: Which rows each head has data for.
+        """
+        present = [dense(g) for g in incoming if g is not None]
+        if not present:
+            return None
+        gradients = present
+        if len(present) < len(incoming):
+            zero, used = torch.zeros_like(present[0]), iter(present)
+            gradients = [zero if g is None else next(used) for g in incoming]
+        (total,) = self._backward(gradients, [present[0] if y is None else y], observed)
+        return total
+
 
 class _Views(torch.autograd.Function):
     """Views of y forward, the impartial sum backward."""
@@ -128,15 +149,9 @@ class _Views(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *incoming: Tensor | None) -> Any:
         (saved,) = check_fresh(ctx)
-        present = [dense(g) for g in incoming if g is not None]
-        if not present:
-            return None, None, None, None, None
-        gradients = present
-        if len(present) < len(incoming):  # a view was never used
-            zero, used = torch.zeros_like(present[0]), iter(present)
-            gradients = [zero if g is None else next(used) for g in incoming]
-        like = saved if saved.shape == present[0].shape else present[0]
-        (total,) = ctx.block._backward(gradients, [like], ctx.observed)
+        present = [g for g in incoming if g is not None]
+        y = saved if present and saved.shape == present[0].shape else None
+        total = ctx.block._meet(incoming, y, ctx.observed)
         return *forbid_double_backward([total], present), None, None, None, None
 
 
@@ -219,6 +234,17 @@ def mean_over_common_rows(products: Tensor, observed: Tensor, spread: bool = Tru
     # A head that observes nothing stays at zero, exactly: it would be the shortest one by a rounding error.
     heard = (means.diagonal(dim1=-2, dim2=-1) != 0).to(means.dtype)
     return nearest_positive(means) * heard.unsqueeze(-1) * heard.unsqueeze(-2)
+
+
+def as_real(tensor: Tensor) -> Tensor:
+    """Real and imaginary parts of complex numbers as features of their own, ``[..., 2 h]``."""
+    real = torch.view_as_real(tensor.resolve_conj())
+    return real.flatten(-2) if tensor.ndim else real
+
+
+def as_complex(tensor: Tensor, shape: Sequence[int]) -> Tensor:
+    """The complex numbers of a shape whose parts are in a real tensor."""
+    return torch.view_as_complex(tensor.reshape(*shape, 2))
 
 
 def dense(gradient: Tensor) -> Tensor:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, Node
 
+from ._address import Address, address_of
 from ._base_block import neutral_blocks
+from ._graph import Edge, base_of, inputs_of, parameter_of
+from ._losses import check_loss
+from ._naming import Naming
 from ._reading import Reading
 
-VIEWS = {"T", "Transpose", "Permute", "View", "UnsafeView", "Expand", "Unsqueeze", "Squeeze", "ToCopy", "Alias"}
-
-Edge = tuple[Node, int]  # a tensor of the forward pass: the node that made it, and which of its outputs
 Route = frozenset[tuple[Node, int]]  # the nodes (and their outputs) through which a loss reaches a tensor
 
 
@@ -30,6 +30,10 @@ class FoundBlock:
         shapes: The shape of the tensor, or those of all parameters.
         heads: The names of the losses that arrive here together, one tuple for every head.
         reading: Norms, cosines and shares of the heads' gradients, as they are without a block.
+        parameters: The parameters, if gradients meet at parameters.
+        address: Where the features are in the graph, so that they can be found again in the next step.
+        at: What to write for `at` of `backward`: ``model.decoder``, ``Output(model.encoder)``, or ``place`` for this
+            very object, where no module is known to return the features.
     """
 
     place: str
@@ -37,11 +41,19 @@ class FoundBlock:
     shapes: tuple[tuple[int, ...], ...]
     heads: tuple[tuple[str, ...], ...]
     reading: Reading
+    parameters: tuple[Tensor, ...] = field(default=(), repr=False, compare=False)
+    address: Address | None = field(default=None, repr=False, compare=False)
+    at: str = "place"
 
     @property
     def names(self) -> tuple[str, ...]:
         """One name for every head."""
         return tuple(" + ".join(names) for names in self.heads)
+
+    @property
+    def line(self) -> str:
+        """The line to type in place of ``sum(losses).backward()``."""
+        return f"backward(losses, at={self.at}, method=IMTLG())"
 
     @property
     def conflict(self) -> float:
@@ -63,7 +75,7 @@ class FoundBlock:
         return (
             f"{self.place} ({self.kind} {list(self.shapes[0])}{more}): {len(self.heads)} heads, the longest gradient "
             f"{self.spread:.3g} times the shortest, {self.conflict:.0%} of pairs in conflict; {self.names[least]!r} "
-            f"has {shares[least].item():.1%} of the gradient"
+            f"has {shares[least].item():.1%} of the gradient\n    {self.line}"
         )
 
 
@@ -76,7 +88,7 @@ def find_blocks(
     its parameters is touched, no hooks are set, and the graph can still be used for ``backward`` (your own hooks on
     the way do run, and so does ``retain_grad``). A place is listed where losses that arrive by different routes first
     meet; everything before it is common to all of them. These are the places for a `Block` (features) or a
-    `ParameterBlock`.
+    `ParameterBlock`, and for `backward`, which takes a place as its argument `at`, in later steps too.
 
     Args:
         losses: The named losses, one for every modality; or named groups of them. Only losses of one group
@@ -92,11 +104,8 @@ def find_blocks(
         [('features', ((5, 4),), ('a', 'b'))]
     """
     groups = _check_losses(losses)
-    names: dict[Tensor, str] = {}
-    if model is not None:
-        names = {p: name for name, p in model.named_parameters()}
     with neutral_blocks():
-        return [block for group in groups for block in _find_in_group(group, names)]
+        return [block for group in groups for block in _find_in_group(group, Naming(model))]
 
 
 def _check_losses(losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tensor]]) -> list[dict[str, Tensor]]:
@@ -106,17 +115,14 @@ def _check_losses(losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tenso
         if group is None:
             raise ValueError("losses should be all tensors or all groups of tensors. Found a mixture of both.")
         for name, loss in group.items():
-            if not isinstance(loss, Tensor) or loss.numel() != 1:
-                shape = list(loss.shape) if isinstance(loss, Tensor) else type(loss).__name__
-                raise ValueError(f"losses[{name!r}] should be a tensor with one number. Found {shape}.")
-            if loss.grad_fn is None:
+            if check_loss(name, loss).grad_fn is None:
                 raise ValueError(
                     f"losses[{name!r}] should depend on parameters that require gradients. Found a constant."
                 )
     return flat  # type: ignore[return-value]
 
 
-def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Iterator[FoundBlock]:
+def _find_in_group(losses: dict[str, Tensor], naming: Naming) -> Iterator[FoundBlock]:
     routes = _routes(list(losses.values()))
     heads = {edge: _heads(by_loss) for edge, by_loss in routes.items()}
     meeting = {edge: ways for edge, ways in heads.items() if len(ways) > 1}
@@ -136,17 +142,19 @@ def _find_in_group(losses: dict[str, Tensor], names: dict[Tensor, str]) -> Itera
         if _disjoint(rows):
             # Every head has columns of its own, as after one linear layer for all heads: they meet not here
             # but where those columns were computed from.
-            before = [e for e in map(_base, _before(edge[0])) if e not in meeting]
+            before = [e for e in map(base_of, inputs_of(edge[0])) if e not in meeting]
             meeting |= dict.fromkeys(before, ways)
             gradients |= _gradients(list(losses.values()), before)
             queue += before
-        elif _parameter(edge[0]) is not None:
+        elif parameter_of(edge[0]) is not None:
             parameters[ways].append((edge, rows))
         else:
-            yield _describe(losses, ways, [rows], _place(edge[0], names), "features")
+            place = _describe(losses, ways, [rows], naming.operation(edge[0]), "features")
+            yield replace(place, address=address_of(edge, losses), at=naming.output(edge, routes))
     for ways, leaves in parameters.items():
-        place = _common_name([edge for edge, _ in leaves], names)
-        yield _describe(losses, ways, [rows for _, rows in leaves], place, "parameters")
+        tensors = [p for (node, _), _ in leaves if (p := parameter_of(node)) is not None]
+        place = _describe(losses, ways, [rows for _, rows in leaves], naming.common(tensors), "parameters")
+        yield replace(place, parameters=tuple(tensors), at=naming.module(tensors))
 
 
 def _routes(losses: list[Tensor]) -> dict[Edge, dict[int, set[tuple[Node, int]]]]:
@@ -158,7 +166,7 @@ def _routes(losses: list[Tensor]) -> dict[Edge, dict[int, set[tuple[Node, int]]]
         todo, visited = [start], {start}
         while todo:
             node, output = todo.pop()
-            for edge in _before(node):
+            for edge in inputs_of(node):
                 routes[edge][number].add((node, output))
                 if edge not in visited:
                     visited.add(edge)
@@ -219,42 +227,3 @@ def _describe(
         heads=tuple(tuple(labels[loss] for loss in head) for head in heads),
         reading=Reading(flat @ flat.T, torch.ones(len(heads), dtype=flat.dtype, device=flat.device)),
     )
-
-
-def _before(node: Node) -> list[Edge]:
-    """The tensors that a node was computed from."""
-    return [(n, i) for n, i in node.next_functions if n is not None]
-
-
-def _base(edge: Edge) -> Edge:
-    """The parameter, if the tensor is only another view of it, such as a transposed weight."""
-    base = edge
-    while base[0].name().removesuffix("0").removesuffix("Backward") in VIEWS and _before(base[0]):
-        base = _before(base[0])[0]
-    return edge if _parameter(base[0]) is None else base
-
-
-def _parameter(node: Node) -> Tensor | None:
-    return getattr(node, "variable", None)
-
-
-def _place(node: Node, names: dict[Tensor, str]) -> str:
-    """The operation, and the module whose parameters are nearest before it."""
-    operation = node.name().removesuffix("Backward").rstrip("0123456789").removesuffix("Backward")
-    todo, visited = [node], {node}
-    while todo:
-        current = todo.pop(0)
-        parameter = _parameter(current)
-        if parameter is not None and parameter in names:
-            return f"{operation} after {names[parameter].rpartition('.')[0] or names[parameter]}"
-        before = [n for n, _ in _before(current) if n not in visited]
-        visited |= set(before)
-        todo += before
-    return operation
-
-
-def _common_name(edges: list[Edge], names: dict[Tensor, str]) -> str:
-    known = [names[p] for node, _ in edges if (p := _parameter(node)) is not None and p in names]
-    modules = (name.split(".")[:-1] for name in known)
-    shared = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*modules, strict=False))
-    return ".".join(parts[0] for parts in shared) or "parameters"

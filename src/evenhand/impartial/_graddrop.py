@@ -11,6 +11,9 @@ from ._gradients import Gradients
 from ._method import Method
 from ._random import uniform
 
+# On a CPU, intermediate results of more votes than this are fetched from the system anew every time: 16 MB and more.
+LARGE, PART = 2**22, 2**15  # then so many features at a time
+
 
 class GradDrop(Method):
     r"""Let every feature follow either the gradients that raise it or those that lower it.
@@ -47,14 +50,22 @@ class GradDrop(Method):
 
     def keep(self, votes: Tensor, /, *, together: bool = False) -> Tensor:
         """The multiplier of every feature of every gradient, from the votes ``[..., T, m]``."""
+        numbers = uniform((*votes.shape[:-2], 1, votes.shape[-1]), votes, self.generator, together=together)
+        if votes.is_cuda or votes.numel() <= LARGE:
+            return self._multipliers(votes, numbers)
+        result = torch.empty_like(votes)
+        for part, *given in zip(*(t.split(PART, -1) for t in (result, votes, numbers)), strict=True):
+            part.copy_(self._multipliers(*given))
+        return result
+
+    def _multipliers(self, votes: Tensor, numbers: Tensor) -> Tensor:
         up = votes.clamp(min=0).sum(-2, keepdim=True)
         down = -votes.clamp(max=0).sum(-2, keepdim=True)
         total = up + down
-        numbers = uniform(up.shape, votes, self.generator, together=together)
-        rises = up / total.where(total > 0, 1.0) > numbers
-        follows = torch.where(rises, votes > 0, votes < 0) | (total == 0)  # no votes, no conflict
+        side = torch.where(up / total.where(total > 0, 1.0) > numbers, 1.0, -1.0).to(votes.dtype)
+        follows = (side * votes > 0).logical_or_(total == 0)  # no votes, no conflict
         leak = self.leak.to(votes).unsqueeze(-1)
-        return leak + (1 - leak) * follows.to(votes.dtype)
+        return follows.to(votes.dtype).mul_(1 - leak).add_(leak)
 
     def check_heads(self, n: int, /) -> None:
         if self.leak.ndim == 1 and len(self.leak) != n:

@@ -15,26 +15,47 @@ TRANSFORMED = (
     "derivatives of the plain losses are wanted, give every head y itself instead of a view from the block."
 )
 RECORDED = (
-    "torch.export and torch.jit.trace keep the forward pass alone: the block would be left out, and gradients of the "
-    "exported program would be the plain ones. Export for inference under torch.no_grad(); train the model itself, "
-    "with torch.compile where it should be fast."
+    "torch.export, torch.onnx and torch.jit.trace keep the forward pass alone: the block would be left out, and "
+    "gradients of the exported program would be the plain ones. Export for inference, after model.eval() or under "
+    "torch.no_grad(); train the model itself, with torch.compile where it should be fast."
 )
 
 
-def records(*inputs: Tensor | None) -> bool:
-    """Whether a backward pass is to come back through these inputs; raises an error if it could not."""
+def records(*inputs: Tensor | None, training: bool) -> bool:
+    """Whether a backward pass is to come back through these inputs; raises an error if it could not.
+
+    A program that is exported from a model in `eval` mode is the plain network: nothing is to come back.
+    """
     needed = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs)
-    if torch.compiler.is_compiling():
-        if needed and torch.compiler.is_exporting():
+    if is_exported():
+        if needed and training:
             raise RuntimeError(RECORDED)
+        return False
+    if torch.compiler.is_compiling():
         return needed
+    _check_not_transformed(*inputs)
+    return needed
+
+
+def is_exported() -> bool:
+    """Whether torch records the operations of this forward pass as a program of their own."""
+    if torch.compiler.is_compiling():
+        return torch.compiler._is_exporting_flag  # is_exporting() is True in all that torch 2.11 compiles
+    return torch._C._get_tracing_state() is not None
+
+
+def check_plain_autograd(*inputs: Tensor) -> None:
+    """Raise an error where there is no graph of autograd that a settlement could work on."""
+    if is_exported():
+        raise RuntimeError(RECORDED)
+    _check_not_transformed(*inputs)
+
+
+def _check_not_transformed(*inputs: Tensor | None) -> None:
     # two questions that cost nothing, before those that look at every tensor
     unusual = forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
     if unusual and any(_is_transformed(t) for t in inputs if t is not None):
         raise RuntimeError(TRANSFORMED)
-    if needed and torch._C._get_tracing_state() is not None:
-        raise RuntimeError(RECORDED)
-    return needed
 
 
 def _is_transformed(tensor: Tensor) -> bool:

@@ -93,7 +93,7 @@ class LinearBlock(BaseBlock):
             )
         if observed is not None:
             observed = check_observed(observed, y.shape[:-1], self.n).flatten(len(lead), -2)
-        if not records(y, weight, bias):
+        if not records(y, weight, bias, training=self.training):
             return _linear(y, weight, bias)
         if y.ndim == weight.ndim:
             return _LinearHeads.apply(y, weight, bias, observed, self)

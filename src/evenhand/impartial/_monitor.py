@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ._base_block import BaseBlock
+from ._log import Log, ScalarWriter, log_function
 from ._reading import Reading
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ class Monitor:
 
     Args:
         blocks: The blocks by name, or a single one.
-        heads: The names of the heads, for all blocks or by block; numbers if None.
+        heads: The names of the heads, for all blocks or by block; if None, those of the losses that `backward` was
+            given, or numbers.
+        log: Where every record goes as well: TensorBoard's `SummaryWriter`, or a function of a dictionary of numbers
+            and a step, such as ``run.log`` of W&B, ``mlflow.log_metrics``, ``accelerator.log``, or ``log_metrics``
+            of a logger of Lightning. Names are those of `latest`.
 
     Example:
         >>> from evenhand import Block, Sum
@@ -53,12 +58,15 @@ class Monitor:
         self,
         blocks: Mapping[str, BaseBlock] | BaseBlock,
         heads: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        *,
+        log: Log | ScalarWriter | None = None,
     ) -> None:
         self.blocks = {"block": blocks} if isinstance(blocks, BaseBlock) else dict(blocks)
         for name, block in self.blocks.items():
             if not isinstance(block, BaseBlock):
                 raise ValueError(f"blocks[{name!r}] should be a block. Found {type(block).__name__}.")
         self._heads = heads
+        self._log = None if log is None else log_function(log)
         self._count = 0
         self._records: dict[str, list[_Record]] = {name: [] for name in self.blocks}
         self._seen: dict[str, Reading] = {}  # the blocks' own, by which a new backward pass is recognised
@@ -72,11 +80,28 @@ class Monitor:
         last = {name: block.last for name, block in self.blocks.items()}
         new = {name: _mean_over_samples(r) for name, r in last.items() if self._seen.get(name) is not r}
         for name, reading in new.items():
-            self._names(name, len(reading.weights))
+            self._names(name, reading)
         for name, reading in new.items():  # all or nothing
             self._records[name].append(_Record(self._count, number, reading))
         self._seen = last
         self._count += 1
+        if self._log is not None and new:
+            self._log(self.latest(), number)
+
+    def latest(self) -> dict[str, float]:
+        """The numbers of the last record by name, for any logger: ``{"share/y/region": 0.003, ...}``.
+
+        A name is a column of `table`, the block and the head. Blocks that had no backward pass since the record
+        before are not there.
+        """
+        records = [(record, name) for name, records in self._records.items() for record in records[-1:]]
+        new = [(record, name) for record, name in records if record.order == self._count - 1]
+        rows = [row for record, name in new for row in self._rows(record, name)]
+        return {
+            f"{column}/{block}/{head}": number
+            for _, block, head, *numbers in rows
+            for column, number in zip(COLUMNS[3:], numbers, strict=True)
+        }
 
     def table(self) -> dict[str, list[object]]:
         """One row for every step, block and head, as columns: ``pandas.DataFrame(monitor.table())``.
@@ -106,7 +131,7 @@ class Monitor:
             shares = torch.stack([r.shares for r in readings]).mean(0)
             agreement = torch.stack([r.agreement for r in readings]).mean(0)
             even = 1 / len(shares)
-            for head, share, cosine in zip(self._names(name, len(shares)), shares, agreement, strict=True):
+            for head, share, cosine in zip(self._names(name, readings[-1]), shares, agreement, strict=True):
                 if share < neglected * even:
                     texts.append(
                         f"{head!r} receives {_percent(share.item())} of the gradient at {name}, where an even "
@@ -133,7 +158,7 @@ class Monitor:
         axes = figure.subplots(len(self.blocks), 2, squeeze=False, width_ratios=(2, 1))
         for (left, right), (name, records) in zip(axes, self._records.items(), strict=True):
             readings = [r.reading for r in records]
-            heads = self._names(name, len(readings[-1].weights))
+            heads = self._names(name, readings[-1])
             shares = torch.stack([r.shares for r in readings]).T.numpy()
             colors = [matplotlib.colormaps["tab20"](t % 20) for t in range(len(heads))]
             left.stackplot([r.step for r in records], shares, labels=heads, colors=colors)
@@ -149,17 +174,18 @@ class Monitor:
             figure.colorbar(image, ax=right, shrink=0.8)
         return figure
 
-    def _rows(self, record: _Record, name: str) -> list[tuple[object, ...]]:
+    def _rows(self, record: _Record, name: str) -> list[tuple[Any, ...]]:
         reading = record.reading
         others = reading.cosines.clone().fill_diagonal_(torch.inf).amin(-1)  # not the cosine with itself
         others = others.where(others.isfinite(), torch.nan)  # a single head is in conflict with no other
         values = (reading.norms, reading.weights, reading.shares, reading.agreement, others)
-        heads = self._names(name, len(reading.weights))
+        heads = self._names(name, reading)
         return [(record.step, name, *row) for row in zip(heads, *(v.tolist() for v in values), strict=True)]
 
-    def _names(self, block: str, n: int) -> list[str]:
+    def _names(self, block: str, reading: Reading) -> list[str]:
+        n = len(reading.weights)
         if self._heads is None:
-            return [str(t) for t in range(n)]
+            return [str(t) for t in range(n)] if reading.heads is None else list(reading.heads)
         names = list(self._heads[block] if isinstance(self._heads, Mapping) else self._heads)
         if len(names) != n:
             raise ValueError(f"heads should name the {n} heads of {block}. Found {len(names)} names.")
@@ -176,7 +202,7 @@ def _mean_over_samples(reading: Reading) -> Reading:
     gram = reading.gram
     if reading.scale is not None:  # of every sample its own
         gram = gram.to(reading.scale.dtype) / reading.scale.square()[..., None, None]
-    return Reading(mean(gram, 2), mean(reading.weights, 1))
+    return Reading(mean(gram, 2), mean(reading.weights, 1), heads=reading.heads)
 
 
 def _percent(share: float) -> str:

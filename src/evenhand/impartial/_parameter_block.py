@@ -52,9 +52,9 @@ class ParameterBlock(BaseBlock):
         n = check_number(n)
         self.method.check_heads(n)
         (module,) = self._shared
-        _check_whole(module)
-        names = _trained(module)
-        if not records(*names):
+        check_whole(module)
+        names = trained(module)
+        if not records(*names, training=self.training):
             return [module] * n
         real = [torch.view_as_real(p) if p.is_complex() else p for p in names]
         aliases = _Aliases.apply(real[0].new_empty(0), n, self, *real)
@@ -66,6 +66,22 @@ class ParameterBlock(BaseBlock):
     def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
         n = len(tensors) // len(likes)
         return [torch.stack(list(tensors[i : i + n])).sum(0) for i in range(0, len(tensors), n)]
+
+    def _meet(self, parameters: Sequence[Tensor], uses: Sequence[Sequence[Tensor | None]]) -> list[Tensor | None]:
+        """The impartial sum of the gradients of n uses, for every parameter that one of them reaches.
+
+        Args:
+            parameters: The parameters, all real.
+            uses: For every parameter its n gradients, None for a use that does not reach it.
+        """
+        reached = [any(g is not None for g in use) for use in uses]
+        pairs = [(p, use) for p, use, r in zip(parameters, uses, reached, strict=True) if r]
+        if not pairs:
+            return [None] * len(parameters)
+        # a use that did not reach a parameter has a zero gradient there
+        gradients = [torch.zeros_like(p) if g is None else dense(g) for p, use in pairs for g in use]
+        totals = iter(self._backward(gradients, [p for p, _ in pairs], None))
+        return [next(totals) if r else None for r in reached]
 
 
 class _View:
@@ -79,7 +95,7 @@ class _View:
         return functional_call(self._module, self._aliases, args, kwargs, tie_weights=False)
 
 
-def _trained(module: nn.Module) -> dict[Tensor, list[str]]:
+def trained(module: nn.Module) -> dict[Tensor, list[str]]:
     """The parameters that are trained, each with its names: one for every module that holds it.
 
     A module that stands in two places has one name; functional_call would take its second place for another module.
@@ -99,7 +115,7 @@ def _by_name(names: dict[Tensor, list[str]], aliases: Sequence[Tensor]) -> dict[
     }
 
 
-def _check_whole(module: nn.Module) -> None:
+def check_whole(module: nn.Module) -> None:
     """FSDP puts its own parameters in place of a module's before every call, and so in place of aliases."""
     sharded = [name for name, part in module.named_modules() if _is_sharded(part)]
     if sharded:
@@ -129,14 +145,7 @@ class _Aliases(torch.autograd.Function):
     def backward(ctx: Any, *incoming: Tensor | None) -> Any:
         check_fresh(ctx)
         uses = [incoming[i : i + ctx.n] for i in range(0, len(incoming), ctx.n)]
-        reached = [any(g is not None for g in use) for use in uses]
-        pairs = [(p, use) for p, use, r in zip(ctx.parameters, uses, reached, strict=True) if r]
-        if not pairs:
-            return None, None, None, *[None] * len(uses)
-        # a use that did not reach a parameter has a zero gradient there
-        gradients = [torch.zeros_like(p) if g is None else dense(g) for p, use in pairs for g in use]
-        totals = iter(ctx.block._backward(gradients, [p for p, _ in pairs], None))
-        results = [next(totals) if r else None for r in reached]
+        results = ctx.block._meet(ctx.parameters, uses)
         return None, None, None, *forbid_double_backward(results, [g for g in incoming if g is not None])
 
 

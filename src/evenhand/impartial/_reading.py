@@ -17,11 +17,13 @@ class Reading:
         weights: How much of each gradient is in the sum that is passed on, ``[..., T]``.
         scale: What the gradients were multiplied with before their inner products were taken, ``[...]``; None for 1.
             Other than 1 only where gradients are so long or short that their squares do not fit float32.
+        heads: The names of the heads, where `backward` was given losses.
     """
 
     gram: Tensor
     weights: Tensor
     scale: Tensor | None = None
+    heads: tuple[str, ...] | None = None
 
     @property
     def norms(self) -> Tensor:

@@ -52,7 +52,8 @@ MODALITIES = Section(
 )  # fmt: skip
 SURVIVAL = Section(
     "survival",
-    ("tight", "balanced0.5", "balanced0.6", "tempered", "partly-tight", "loose-to-tight", "defensive", "loose"),
+    ("tight", "tight-warm-up", "tight-clipped", "balanced0.5", "balanced0.6", "tempered", "partly-tight",
+     "loose-to-tight", "defensive", "loose"),
     "paper/survival", "results:read_survivals", "_plans:plan_survival", ("mnist_svhn_text", "digits_in_three"),
 )  # fmt: skip
 BENCHMARKS = Section("", (), "paper/multimodal", "results:read_benchmarks")

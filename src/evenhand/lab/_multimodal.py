@@ -217,6 +217,8 @@ def _train(
         checkpoint_every=every,
         log_every=every,
         seed=config.training.seed,
+        learning_rate_warm_up=config.training.warm_up,
+        clip_expert_norm=config.training.clip or None,
         verbose=False,
     )
     seconds = progress.seconds

@@ -107,6 +107,8 @@ def _train(
             checkpoint_every=save_steps,
             log_every=save_steps,
             seed=config.training.seed,
+            learning_rate_warm_up=config.training.warm_up,
+            clip_expert_norm=config.training.clip or None,
             verbose=False,
         )
     return progress.seconds
@@ -122,7 +124,7 @@ def _entry(
 ) -> dict[str, Any]:
     """What tables count: the arm, the seed, and readings of the last steps."""
     return {
-        "rule": config.objective.label,
+        "rule": config.rule,
         "goals": config.impartial.label,
         "restored": config.impartial.preserve_norm,
         "scale": config.model.scale or next(iter(dataset.scales), ""),

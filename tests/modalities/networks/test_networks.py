@@ -487,19 +487,27 @@ def test_numbers_of_classes_are_checked():
             make()
 
 
+def test_a_doubled_line_as_a_product():
+    layer = TextDecoder(L).hidden[3]
+    x = torch.randn(3, 128, 1, 4, requires_grad=True)
+    _same_with_gradients(layer.as_product(x), layer(x), (x, *layer.parameters()))
+
+
+@pytest.mark.parametrize("way", ["in_squares", "as_product"])
 @pytest.mark.parametrize(("place", "n_channels"), [(2, 128), (6, 32)])
-def test_a_doubled_image_in_squares(place, n_channels):
+def test_a_doubled_image_in_other_ways(place, n_channels, way):
     """What the SVHN decoder computes on a GPU, and last on a CPU, is the transposed convolution, and its backward."""
     layer = SVHNDecoder(L).layers[place]
     x = torch.randn(3, n_channels, 4, 7, requires_grad=True)
     tensors = (x, *layer.parameters())
-    expected, found = layer.convolution(x), layer.in_squares(x.contiguous(memory_format=torch.channels_last))
-    torch.testing.assert_close(found, expected)
+    expected, found = layer.convolution(x), getattr(layer, way)(x.contiguous(memory_format=torch.channels_last))
     assert found.is_contiguous(memory_format=torch.channels_last)
+    _same_with_gradients(found, expected, tensors)
+
+
+def _same_with_gradients(found, expected, tensors):
+    torch.testing.assert_close(found, expected)
     weights = torch.randn_like(found)
-    for a, b in zip(
-        torch.autograd.grad((found * weights).sum(), tensors),
-        torch.autograd.grad((expected * weights).sum(), tensors),
-        strict=True,
-    ):
+    pairs = (torch.autograd.grad((y * weights).sum(), tensors) for y in (found, expected))
+    for a, b in zip(*pairs, strict=True):
         torch.testing.assert_close(a, b)

@@ -42,12 +42,27 @@ def test_a_moment_of_hunger_is_no_alarm():
         assert not health.look(step + 100, readings())
 
 
-def test_a_runaway_posterior_is_named_at_once():
+def test_a_runaway_posterior_is_named_once_at_the_second_look():
     health = Health(EXPERTS)
-    (sentence,) = health.look(300, readings(rates=(18_000.0, 15.0, 10.0)))
-    assert "posterior of the expert 'image' has run away: before step 300 it was 18,000 nats" in sentence
-    assert not health.look(400, readings(rates=(28_000.0, 15.0, 10.0)))
-    assert len(Health(EXPERTS).look(100, readings(rates=(1e5, 2e4, 10.0)))) == 2
+    assert not health.look(300, readings(rates=(18_000.0, 15.0, 10.0)))
+    (sentence,) = health.look(400, readings(rates=(17_000.0, 15.0, 10.0)))
+    assert "posterior of the expert 'image' has run away: since step 200 it has been more than 1,000 nats" in sentence
+    assert "now 17,000" in sentence
+    assert not health.look(500, readings(rates=(28_000.0, 15.0, 10.0)))
+    two = Health(EXPERTS)
+    two.look(100, readings(rates=(1e5, 2e4, 10.0)))
+    assert len(two.look(200, readings(rates=(1e5, 2e4, 10.0)))) == 2
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [[1392.3, 10.1, 9.9], [671.9, 1132.4, 479.3, 354.0], [942.4, 1010.0, 389.0, 626.5], [9e4, 4e4, 1.5e4, 40]],
+)
+def test_a_posterior_that_comes_back_is_no_alarm(rates):
+    """Under the loose bound some begin far from the prior; the first three were seen on MNIST-SVHN-Text."""
+    health = Health(EXPERTS)
+    for look, rate in enumerate(rates, 1):
+        assert not health.look(look * EVERY, readings(rates=(rate, 15.0, 10.0)))
 
 
 @pytest.mark.parametrize("rates", [(190.0, 15.0, 10.0), (1500.0, 1300.0, 1400.0), (999.0, 1.0, 1.0)])

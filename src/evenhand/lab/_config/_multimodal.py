@@ -151,14 +151,27 @@ class Impartiality:
 
 @dataclass(frozen=True)
 class MultimodalTraining:
-    """How it is trained."""
+    """How it is trained.
+
+    Attributes:
+        epochs: How often the rows are seen.
+        batch_size: Rows of a step.
+        seed: Of everything random.
+        precision: Single, or half where that is enough.
+        warm_up: Epochs, or the part of one, in which the learning rate rises from 0.
+        clip: Longest gradient of a row at the posterior of an expert; 0 for any.
+    """
 
     epochs: int = 30
     batch_size: int = 128
     seed: int = 0
     precision: Literal["32", "bf16"] = "32"
+    warm_up: float = field(default=0.0, metadata=WRITTEN_IF_SET)
+    clip: float = field(default=0.0, metadata=WRITTEN_IF_SET)
 
     def __post_init__(self) -> None:
+        check_number("training.warm_up", self.warm_up, 0)
+        check_number("training.clip", self.clip, 0)
         check_integer("training.epochs", self.epochs)
         check_integer("training.batch_size", self.batch_size)
         check_integer("training.seed", self.seed, 0)

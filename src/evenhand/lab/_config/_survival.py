@@ -104,11 +104,17 @@ class SurvivalExperiment:
             check_choice("model.scale", self.model.scale, multimodal(self.data.name).scales)
 
     @property
+    def rule(self) -> str:
+        """The bound in words, and what care is taken in training: "tight, warm-up"."""
+        care = {"warm-up": self.training.warm_up, "clipped": self.training.clip}
+        return ", ".join([self.objective.label, *(word for word, amount in care.items() if amount)])
+
+    @property
     def name(self) -> str:
         """What the experiment is called: data, bound, scales, goals, norms, seed."""
         impartial = self.impartial
         method = f"{impartial.method}{impartial.alpha:g}{'' if impartial.preserve_norm else '-as-settled'}"
         how = "-".join([*impartial.goals, method]).lower() if impartial.goals else "vanilla"
-        rule = self.objective.label.replace(" ", "-")
+        rule = self.rule.replace(",", "").replace(" ", "-")
         parts = [self.data.label, "survival", rule, self.model.scale, how, str(self.training.seed)]
         return "-".join(filter(None, parts))

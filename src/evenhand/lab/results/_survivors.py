@@ -93,7 +93,7 @@ def _different(reports: Iterable[Report]) -> list[Run]:
 
 
 def _order(run: Run) -> tuple[Any, ...]:
-    rule = run["rule"].rstrip("0123456789. ")
+    rule = run["rule"].partition(",")[0].rstrip("0123456789. ")
     return (
         RULES.index(rule),
         run["rule"],

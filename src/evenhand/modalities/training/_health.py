@@ -36,6 +36,7 @@ class Health:
     def __init__(self, experts: Sequence[str]) -> None:
         self._experts = list(experts)
         self._hungry: dict[str, int] = {}  # since which step
+        self._far: dict[str, float] = {}  # the rate at the last look
         self._told: set[tuple[str, str]] = set()
 
     def look(self, step: int, readings: Mapping[str, float]) -> list[str]:
@@ -66,12 +67,18 @@ class Health:
     def _running_away(self, name: str, step: int, readings: Mapping[str, float]) -> str:
         rate = readings.get(f"rate/{name}", 0.0)
         others = [readings[f"rate/{x}"] for x in self._experts if x != name and f"rate/{x}" in readings]
-        if not runs_away(rate, others) or not self._first_time(name, "running away"):
+        before = self._far.pop(name, None)
+        if not runs_away(rate, others):
+            return ""
+        self._far[name] = rate
+        # many a posterior starts far away and is back before the next look
+        if before is None or rate < before / 2 or not self._first_time(name, "running away"):
             return ""
         return (
-            f"The posterior of the expert {name!r} has run away: before step {step} it was {rate:,.0f} nats from "
-            "the prior, and no gradient will bring it back. Start again with tightness=Balanced(), an encoder whose "
-            "scales cannot reach zero, clip_expert_norm, learning_rate_warm_up, or a lower learning_rate."
+            f"The posterior of the expert {name!r} has run away: since step {step - 2 * EVERY} it has been more than "
+            f"{RUNAWAY:,.0f} nats from the prior, now {rate:,.0f}, and hardly any gradient brings it back. Start "
+            "again with tightness=Balanced(), an encoder whose scales cannot reach zero, clip_expert_norm, "
+            "learning_rate_warm_up, or a lower learning_rate."
         )
 
     def _first_time(self, name: str, what: str) -> bool:

@@ -241,7 +241,7 @@ class ImpartialMixture(nn.Module):
         self, prepared: Mapping[str, Tensor], experts: Experts, z: Tensor, observed: Tensor | None
     ) -> MixtureTerms:
         """What all samples are weighed by, in parts that need less memory than the pass with gradients."""
-        network, rows = self.network, rows_at_once(z, self.options)
+        network, rows = self.network, rows_at_once(z.device, self.options)
         log_likelihood = network.likelihoods_at(prepared, [z] * len(self.names), observed, micro_batch=rows)
         log_q = log_densities(experts, [z] * network.n_experts)
         return MixtureTerms(log_likelihood, log_q, log_normal(z, 0.0), experts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor
 
 from ._options import Options
 
-FITS_A_CACHE, FILLS_A_GPU = 256, 2048  # rows in a call of a decoder
+FITS_A_CACHE = 256  # rows in a call of a decoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +73,10 @@ def _probabilities(ordered: Tensor, number: int) -> Tensor:
     return torch.where(light > 0, probability, torch.maximum(heavy.to(ordered.dtype), idle)).clamp(max=1.0)
 
 
-def rows_at_once(z: Tensor, options: Options) -> int:
-    """How many rows are decoded at a time where samples z ``[A, K, B, L]`` are weighed without gradients.
+def rows_at_once(device: torch.device, options: Options) -> int | None:
+    """How many rows are decoded at a time where samples are weighed without gradients; None for all of them.
 
-    On a GPU up to twice as many as then get gradients, so that memory is not needed for what carries no weight: a
-    decoder that keeps nothing for a backward pass has two layers in memory at a time. On a CPU no more than is fast.
+    A GPU takes all: a decoder that keeps nothing for a backward pass has two layers in memory at a time, and smaller
+    calls cost some per cent of a step. A CPU takes no more than its cache holds.
     """
-    if options.micro_batch is not None:
-        return options.micro_batch
-    if z.device.type == "cpu":
-        return FITS_A_CACHE
-    n_experts, n_samples, n_rows, _ = z.shape
-    chosen = n_samples if options.n_backward is None else options.n_backward
-    n_parts = math.ceil(n_samples / (2 * chosen))
-    return max(FILLS_A_GPU, n_experts * math.ceil(n_samples / n_parts) * n_rows)
+    return options.micro_batch or (FITS_A_CACHE if device.type == "cpu" else None)

@@ -1,0 +1,208 @@
+"""`backward` and `impartial_sum` with the rest of PyTorch."""
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from evenhand.impartial import IMTLG, MGDA, Block, Output, backward, find_blocks, impartial_sum
+
+from ._asserts import assert_close
+from ._models import MultiHead
+from .test_backward import X, features_and_losses, gradients, plain_and_blocked
+
+
+def test_evaluation():
+    """Trainers compute the loss there, too, and nobody has called the module of an Output with gradients."""
+    model = MultiHead(None)
+    with torch.no_grad():
+        losses = model.losses(X)
+        assert_close(impartial_sum(losses, at=Output(model.encoder), method=IMTLG()), sum(losses))
+
+
+def test_accumulation():
+    plain, blocked = plain_and_blocked()
+    for x in (X, X + 1):
+        y, losses = features_and_losses(plain, x)
+        (impartial_sum(losses, at=y, method=IMTLG()) / 2).backward()
+        (sum(blocked.losses(x)) / 2).backward()
+    assert_close(gradients(plain), gradients(blocked))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_autocast_and_grad_scaler(dtype):
+    torch.set_default_dtype(torch.float32)
+    plain, blocked = plain_and_blocked()
+    scaler = torch.amp.GradScaler("cpu", init_scale=256.0)
+    optimizers = [torch.optim.SGD(model.parameters(), 0.1) for model in (plain, blocked)]
+    with torch.autocast("cpu", dtype):
+        y, losses = features_and_losses(plain, X.float())
+        first, second = impartial_sum(losses, at=y, method=IMTLG()), sum(blocked.losses(X.float()))
+    scaler.scale(first).backward()
+    scaler.scale(second).backward()
+    assert_close(gradients(plain), gradients(blocked), 1e-6)
+    for optimizer in optimizers:
+        scaler.step(optimizer)
+    scaler.update()
+    assert_close(plain.encoder[0].weight, blocked.encoder[0].weight, 1e-6)
+
+
+def test_a_step_that_overflows_is_skipped():
+    model = MultiHead(None).float()
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**20)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    before = [p.clone() for p in model.parameters()]
+    y, losses = features_and_losses(model, X.float())
+    losses[1] = losses[1] * 1e35
+    scaler.scale(impartial_sum(losses, at=y, method=MGDA())).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert scaler.get_scale() < 2.0**20
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("where", ["trunk", "heads"])
+def test_checkpointing(where):
+    plain, blocked = plain_and_blocked()
+    y = checkpoint(plain.encoder, X, use_reentrant=False) if where == "trunk" else plain.encoder(X)
+    outputs = [checkpoint(h, y, use_reentrant=False) if where == "heads" else h(y) for h in plain.heads]
+    backward([10.0**t * (out - t).square().mean() for t, out in enumerate(outputs)], at=y, method=IMTLG())
+    sum(blocked.losses(X)).backward()
+    assert_close(gradients(plain), gradients(blocked))
+
+
+def test_reentrant_checkpointing_of_the_trunk():
+    plain, blocked = plain_and_blocked()
+    y = checkpoint(plain.encoder, X.clone().requires_grad_(), use_reentrant=True)
+    losses = [10.0**t * (head(y) - t).square().mean() for t, head in enumerate(plain.heads)]
+    backward(losses, at=y, method=IMTLG())
+    sum(blocked.losses(X)).backward()
+    assert_close(gradients(plain), gradients(blocked))
+
+
+def test_an_optimizer_in_the_backward_pass():
+    """Hooks of parameters run once, and see the settled gradient."""
+    plain = MultiHead(None)
+    seen = []
+    for parameter in plain.parameters():
+        parameter.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.clone()))
+    backward(plain.losses(X), at=plain.encoder, method=IMTLG())
+    assert len(seen) == len(list(plain.parameters()))
+    assert {g.norm().item() for g in seen} == {p.grad.norm().item() for p in plain.parameters()}
+
+
+def test_a_second_backward_pass():
+    """With retain_graph everything is settled again; without, torch says what is missing."""
+    plain, blocked = plain_and_blocked()
+    y, losses = features_and_losses(plain)
+    total, other = impartial_sum(losses, at=y, method=IMTLG()), sum(blocked.losses(X))
+    for retain in (True, False):
+        total.backward(retain_graph=retain)
+        other.backward(retain_graph=retain)
+    assert_close(gradients(plain), gradients(blocked))
+    with pytest.raises(RuntimeError, match="second time"):
+        total.backward()
+
+
+def test_second_derivatives():
+    y, losses = features_and_losses(MultiHead(None))
+    (gradient,) = torch.autograd.grad(impartial_sum(losses, at=y, method=IMTLG()), y, create_graph=True)
+    assert gradient.shape == y.shape
+    model = MultiHead(None)
+    y, losses = features_and_losses(model)
+    weight = model.encoder[0].weight
+    (gradient,) = torch.autograd.grad(impartial_sum(losses, at=y, method=IMTLG()), weight, create_graph=True)
+    with pytest.raises(RuntimeError, match="cannot be differentiated twice"):
+        gradient.sum().backward()
+
+
+def test_gradients_of_the_place_itself_are_plain():
+    """Who asks for the gradient of the very tensor gets it as it arrives; what lies before is settled."""
+    model = MultiHead(None)
+    y, losses = features_and_losses(model)
+    (expected,) = torch.autograd.grad(sum(losses), y, retain_graph=True)
+    (found,) = torch.autograd.grad(impartial_sum(losses, at=y, method=MGDA()), y)
+    assert_close(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
+def test_anomaly_detection_names_the_loss():
+    model = MultiHead(None)
+    y, losses = features_and_losses(model)
+    bad = {"a": losses[0], "b": losses[1] * torch.nan}
+    with torch.autograd.detect_anomaly(check_nan=False), pytest.raises(FloatingPointError, match="of head 'b' at"):
+        backward(bad, at=y, method=IMTLG())
+
+
+def test_function_transforms_are_refused():
+    encoder = nn.Linear(5, 4)
+
+    def loss(x):
+        y = encoder(x)
+        return impartial_sum([y.sum(), y.square().sum()], at=y, method=IMTLG())
+
+    for transform in (torch.func.grad, torch.vmap):
+        with pytest.raises(RuntimeError, match="torch.func.grad, vmap or jvp"):
+            transform(loss)(X)
+
+
+def test_a_search_through_an_impartial_sum_leaves_it_alone():
+    model = MultiHead(None)
+    y, losses = features_and_losses(model)
+    block = Block(IMTLG())
+    total = impartial_sum(losses, at=y, method=block)
+    find_blocks({"all": total, "more": y.square().sum()}, model)
+    assert not hasattr(block, "last")
+
+
+COMPILED = pytest.mark.filterwarnings("ignore")  # what torch says while it compiles is not ours
+
+
+@pytest.fixture
+def _fresh_compiler():
+    torch._dynamo.reset()
+
+
+@COMPILED
+@pytest.mark.usefixtures("_fresh_compiler")
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compiled_parts(backend):
+    plain, blocked = plain_and_blocked()
+    encoder, *heads = (torch.compile(m, backend=backend) for m in (plain.encoder, *plain.heads))
+    for _ in range(2):
+        y = encoder(X)
+        losses = [10.0**t * (head(y) - t).square().mean() for t, head in enumerate(heads)]
+        backward(losses, at=y, method=IMTLG())
+        sum(blocked.losses(X)).backward()
+    assert_close(gradients(plain), gradients(blocked))
+
+
+@COMPILED
+@pytest.mark.usefixtures("_fresh_compiler")
+@pytest.mark.parametrize("what", ["model", "step"])
+def test_compiled_as_a_whole(what):
+    """The hook of an Output divides the graph; a tensor cannot, and that is said."""
+    plain, blocked = plain_and_blocked()
+    output = Output(plain.encoder)
+
+    def step(x):
+        return backward(plain.losses(x), at=output, method="imtlg").weights
+
+    if what == "model":
+        plain.losses = torch.compile(plain.losses, backend="aot_eager")
+    else:
+        step = torch.compile(step, backend="aot_eager")
+    for _ in range(2):
+        weights = step(X)
+        sum(blocked.losses(X)).backward()
+    assert_close(gradients(plain), gradients(blocked))
+    assert_close(weights, blocked.block.last.weights)
+
+
+@COMPILED
+@pytest.mark.usefixtures("_fresh_compiler")
+def test_one_graph_of_place_and_losses():
+    model = MultiHead(None)
+    y, losses = torch.compile(lambda x: features_and_losses(model, x), backend="aot_eager")(X)
+    with pytest.raises(ValueError, match=r"name the place as Output\(module\), which divides the graph"):
+        backward(losses, at=y, method=IMTLG())
