@@ -124,17 +124,11 @@ def test_the_report_tells_the_error_of_what_transform_gives():
 
 
 def test_auto_tries_few_candidates():
-    assert [(name, weight) for name, _, weight in candidates("auto", "auto", direct=True)] == [
-        ("sum", 1.0),
-        ("pcgrad", 1.0),
-    ]
+    assert [(name, weight) for name, _, weight in candidates("auto", "auto", direct=True)] == [("sum", 1.0)]
     assert len(candidates("auto", "auto")) == 2 * len(KL_WEIGHTS)
-    assert [name for name, *_ in candidates("auto", "auto", direct=True, columns=500)] == [
-        "sum"
-    ]  # blocks cost too much
-    estimator = tiny(method="auto", kl_weight="auto", max_epochs=40, patience=40).fit(dependent(60))
+    estimator = tiny(method="auto", kl_weight="auto", max_epochs=40, patience=40, model="vae").fit(dependent(60))
     assert {s["method"] for s in estimator.selection_} == {"sum", "pcgrad"}
-    plain = next(s for s in estimator.selection_ if s["method"] == "sum")
+    plain = max((s for s in estimator.selection_ if s["method"] == "sum"), key=lambda s: s["steps"])
     assert plain["chosen"] or plain["steps"] == estimator.n_steps_
 
 
