@@ -204,6 +204,9 @@ def test_neglected_is_what_ridge_regression_can_guess():
     report = Report([{**column, "ridge_error": 1.0}], [], "sum", 1.0, 2.0)
     assert (report.neglected, report.unpredictable) == ([], ["x"])
     assert "the other columns do not tell it" in str(report)
+    assert "Trees" not in str(report)
+    report = Report([{**column, "trees": 0.6}, {**column, "column": "y", "trees": 0.4}], [], "sum", 1.0, 2.0)
+    assert "Trees have most of the say in guesses of 'x': they know more of it than the network" in str(report)
     assert Report([column], [], "sum", 1.0, 2.0).neglected == ["x"]  # files of 0.1.0 know no ridge regression
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+MOST = 0.5  # of the say
 HARDLY = 0.98  # of the trivial error: what a column must beat to count as learnt
 NOMINAL = ("binary", "categorical", "ordinal")
 PLAIN = ("sum", "Sum()")
@@ -16,8 +17,8 @@ class Report:
 
     Attributes:
         columns: For every column: error on hidden cells of held-out rows (root mean square over the range, or share
-            of wrong categories), that of the mean or mode, that of ridge regression on the other columns, its share
-            of the gradient where the heads meet, and its mean log-likelihood.
+            of wrong categories), that of the mean or mode, that of ridge regression on the other columns, what trees
+            count in its guesses, its share of the gradient where the heads meet, and its mean log-likelihood.
         selection: All candidates that were tried.
         method: The one that was chosen.
         kl_weight: Its KL weight.
@@ -51,7 +52,8 @@ class Report:
             f"Chosen: method {self.method!r} with KL weight {self.kl_weight:g}; a row leaves {self.rate:.1f} nats in "
             "the latent variables."
         )
-        return [chosen, *self._against_plain(), *self._against_simple(), *self._of_neglected(), *self._of_hopeless()]
+        compared = [*self._against_plain(), *self._against_simple(), *self._of_trees()]
+        return [chosen, *compared, *self._of_neglected(), *self._of_hopeless()]
 
     def _against_plain(self) -> list[str]:
         """Plain training beside the chosen method, after the same number of steps."""
@@ -76,6 +78,16 @@ class Report:
             f"ridge regression on the other columns {ridge:.3f}."
         ]
 
+    def _of_trees(self) -> list[str]:
+        """The columns that trees know better than the network, which alone makes draws and rows."""
+        theirs = [repr(c["column"]) for c in self.columns if c.get("trees", 0.0) > MOST]
+        if not theirs:
+            return []
+        return [
+            f"Trees have most of the say in guesses of {', '.join(theirs)}: they know more of {_them(theirs)} than "
+            "the network, which alone makes draws and new rows. Train longer (max_epochs) if these matter."
+        ]
+
     def _of_neglected(self) -> list[str]:
         if not self.neglected and not self.unpredictable:
             return ["No column is neglected: all are predicted better than by their mean or mode."]
@@ -98,12 +110,13 @@ class Report:
 
     def __str__(self) -> str:
         width = max([6, *(len(c["column"]) for c in self.columns)])
-        lines = [f"{'column':{width}}  {'kind':11}  {'error':>7}  {'trivial':>7}  {'ridge':>7}  {'gradient':>8}"]
+        names = f"{'error':>7}  {'trivial':>7}  {'ridge':>7}  {'trees':>5}  {'gradient':>8}"
+        lines = [f"{'column':{width}}  {'kind':11}  {names}"]
         for c in self.columns:
             ridge = f"{c['ridge_error']:7.3f}" if "ridge_error" in c else f"{'':7}"
             lines.append(
                 f"{c['column']:{width}}  {c['kind']:11}  {c['error']:7.3f}  {c['trivial_error']:7.3f}  {ridge}  "
-                f"{c['gradient_share']:8.1%}"
+                f"{c.get('trees', 0.0):5.0%}  {c['gradient_share']:8.1%}"
             )
         return "\n".join([*lines, "", *self.sentences()])
 
@@ -121,6 +134,10 @@ def _rival(column: dict[str, Any]) -> str:
     if "ridge_error" not in column:
         return ""
     return f", while ridge regression on the other columns has {column['ridge_error']:.3f}"
+
+
+def _them(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def _trivial(column: dict[str, Any]) -> str:

@@ -43,7 +43,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         What is maximised; "dreg" is the bound of "iwae" with another gradient. HI-VAE lacks "dreg".
     method : "auto", str, Method or list
         What settles the conflict among columns, such as "imtlg" or "gradnorm>>pcgrad"; "sum" is plain training. A
-        list is tried like "auto", which tries two; "thorough" tries all, with several KL weights, for minutes.
+        list is raced. "auto" is plain training for "twoway", else plain training and PCGrad; "thorough" tries all,
+        with several KL weights, for minutes.
     kl_weight : "auto", float or list of float
         The weight of the KL term. Smaller ones let rows keep more information.
     kl_warm_up : int
@@ -104,7 +105,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     direct_ : float
         The share of the direct way in best guesses, chosen on held-out cells.
     trivial_, shrinkage_ : arrays
-        The mean or mode of every column, and how far imputations go from there towards the model: 1 all the way.
+        The mean or mode of every column, and how far imputations go from there towards network and trees: 1 all the
+        way.
     n_features_in_, feature_names_in_
 
     Examples
