@@ -203,7 +203,14 @@ def test_neglected_is_what_ridge_regression_can_guess():
     assert "means and modes have 1.000, ridge regression on the other columns 0.500" in str(report)
     report = Report([{**column, "ridge_error": 1.0}], [], "sum", 1.0, 2.0)
     assert (report.neglected, report.unpredictable) == ([], ["x"])
-    assert "the other columns do not tell it" in str(report)
+    assert "ridge regression does no better: the other columns do not tell it" in str(report)
+    trees = {"network_error": 1.0, "ridge_error": 1.0}
+    report = Report([{**column, **trees, "error": 0.5, "tree_error": 0.5}], [], "sum", 1.0, 2.0)
+    assert (report.neglected, report.unpredictable) == (["x"], [])  # guessed by trees, neglected by the network
+    assert "(error 1.000 against 1.000), while boosted trees are at 0.500" in str(report)
+    report = Report([{**column, **trees, "tree_error": 1.0}], [], "sum", 1.0, 2.0)
+    assert (report.neglected, report.unpredictable) == ([], ["x"])
+    assert "neither ridge regression nor trees do better" in str(report)
     assert "Trees" not in str(report)
     report = Report([{**column, "trees": 0.6}, {**column, "column": "y", "trees": 0.4}], [], "sum", 1.0, 2.0)
     assert "Trees have most of the say in guesses of 'x': they know more of it than the network" in str(report)

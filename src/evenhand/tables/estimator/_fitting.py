@@ -18,6 +18,7 @@ from ...common import find_device
 from ..families import FAMILIES, Family, Sizes
 from ..frames import RawTable, forms_of
 from ..inference import encode, head_gradients, rates_and_bounds, trivial_guess
+from ..kinds import TableLikelihood
 from ..schema import Schema
 from ..stack import Preparation, Run, Stack
 from ..trees import MOST_COLUMNS, Forest
@@ -27,7 +28,7 @@ from ._fitted import LATENT_ROWS, Fitted
 from ._growing import grow_until
 from ._held_out import HeldOut
 from ._marginals import quantiles
-from ._opinions import NETWORK, TREES, Opinions, frequencies
+from ._opinions import CONSTANT, NETWORK, TREES, Opinions, frequencies
 from ._progress import progress
 from ._search import Search
 from ._way import Way
@@ -105,8 +106,10 @@ class Fitting:
         model = search.stack.model
         self._check_learnt(model)
         way = self._best_way(model)
-        opinions, guess = self._opinions(model, way, None if search.interrupted else self._grow(begin))
-        columns = self._describe(model, guess, opinions)
+        forest = None if search.interrupted else self._grow(begin)
+        said = self._asked(model, way, forest)
+        opinions = self._opinions(model.likelihood, said, forest, way)
+        columns = self._describe(model, said, opinions)
         rate = float(self._rates(model, self._held_out.once)[0].mean())
         return Outcome(
             fitted=self._fitted(model, opinions),  # from here on the model is on the CPU
@@ -243,34 +246,43 @@ class Fitting:
         """Whether trees are wanted, and there are rows to weigh them by and columns for them to look at."""
         return self._options.trees and not self._few and 1 < len(self._preparation.schema) <= MOST_COLUMNS
 
-    def _opinions(self, model: Family, way: Way, forest: Forest | None) -> tuple[Opinions, Tensor]:
-        """What network, trees and means count, by their errors on held-out cells; and their guesses of these."""
-        held_out, likelihood, table = self._held_out, model.likelihood, self._table.rows(self._train)
+    def _asked(self, model: Family, way: Way, forest: Forest | None) -> Tensor:
+        """What network, trees and means say of held-out cells, ``[3, n, T]``."""
+        likelihood, table = model.likelihood, self._table.rows(self._train)
         values, observed = (torch.tensor(x, device=self._device) for x in (table.values, table.observed))
         network, constant = self._opinion(model, way).double(), frequencies(likelihood, values, observed)
-        trees = held_out.ask(forest, likelihood, len(network))
-        asked = np.isin(np.arange(likelihood.n), list(forest.columns if forest else ()))
-        weights = held_out.weigh(likelihood, torch.stack([network, trees, constant.expand_as(trees)]), asked)
+        trees = self._held_out.ask(forest, likelihood, len(network))
+        return torch.stack([network, trees, constant.expand_as(trees)])
+
+    def _opinions(self, likelihood: TableLikelihood, said: Tensor, forest: Forest | None, way: Way) -> Opinions:
+        """How much everyone counts, by the errors of what they said of held-out cells."""
+        asked = np.array([forest is not None and d in forest.columns for d in range(likelihood.n)])
+        weights = self._held_out.weigh(likelihood, said, asked)
         if way.how != "mean":  # a median or a mode is wanted as it is
             numeric = [d for d, column in enumerate(self._preparation.schema) if column.kind.numeric]
             weights[:, numeric] = np.eye(3)[NETWORK][:, None]
-        opinions = Opinions(weights, constant.cpu().numpy(), forest)
-        return opinions, opinions.decide(likelihood, network, trees)
+        return Opinions(weights, said[CONSTANT, 0].cpu().numpy(), forest)
 
-    def _describe(self, model: Family, guess: Tensor, opinions: Opinions) -> list[dict[str, Any]]:
-        """What is known about every column, from guesses ``[n, D]`` on held-out rows."""
+    def _describe(self, model: Family, said: Tensor, opinions: Opinions) -> list[dict[str, Any]]:
+        """What is known about every column, from what was said of held-out cells ``[3, n, T]``."""
         trivial, held_out, schema = torch.tensor(self._trivial), self._held_out, self._preparation.schema
+        likelihood, nobody = model.likelihood, np.zeros(len(schema), bool)
+        alone = replace(opinions, weights=held_out.weigh(likelihood, said, nobody))
         measures = {
-            "error": held_out.errors(guess).tolist(),
+            "error": held_out.errors(opinions.decide(likelihood, *said[:CONSTANT])).tolist(),
+            "network_error": held_out.errors(alone.decide(likelihood, *said[:CONSTANT])).tolist(),
             "trivial_error": held_out.trivial(trivial).tolist(),
             "trees": opinions.weights[TREES].tolist(),
             "gradient_share": head_gradients(model, self._rows, held_out.once[:READ_ROWS]).shares[0].tolist(),
             "log_likelihood": self._likelihood_by_column(model),
         }
         if self._rows.n_inputs <= MOST_INPUTS:
-            measures["ridge_error"] = held_out.rival(model.likelihood, self._rows, self._train_index).tolist()
+            measures["ridge_error"] = held_out.rival(likelihood, self._rows, self._train_index).tolist()
+        trees, grown = held_out.errors(likelihood.decide(said[TREES])).tolist(), opinions.grown
         return [
-            {"column": column.name, "kind": str(column.kind)} | {name: values[d] for name, values in measures.items()}
+            {"column": column.name, "kind": str(column.kind)}
+            | {name: values[d] for name, values in measures.items()}
+            | ({"tree_error": trees[d]} if d in grown else {})
             for d, column in enumerate(schema)
         ]
 

@@ -42,6 +42,11 @@ class Opinions:
         weights = np.stack([shrinkage, np.zeros_like(shrinkage), 1 - shrinkage])
         return cls(weights, as_targets(likelihood, torch.tensor(trivial)[None])[0].numpy())
 
+    @property
+    def grown(self) -> set[int]:
+        """The columns that trees have an opinion on."""
+        return set() if self.forest is None else self.forest.columns
+
     def settle(self, likelihood: TableLikelihood, network: Tensor, cells: Array, wanted: Mask) -> Tensor:
         """Best guesses of all cells, ``[n, D]``.
 

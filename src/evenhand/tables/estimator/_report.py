@@ -17,8 +17,9 @@ class Report:
 
     Attributes:
         columns: For every column: error on hidden cells of held-out rows (root mean square over the range, or share
-            of wrong categories), that of the mean or mode, that of ridge regression on the other columns, what trees
-            count in its guesses, its share of the gradient where the heads meet, and its mean log-likelihood.
+            of wrong categories), those of the network alone, of trees alone, of the mean or mode, and of ridge
+            regression on the other columns; what trees count in its guesses; its share of the gradient where the
+            heads meet; and its mean log-likelihood.
         selection: All candidates that were tried.
         method: The one that was chosen.
         kl_weight: Its KL weight.
@@ -33,12 +34,12 @@ class Report:
 
     @property
     def neglected(self) -> list[str]:
-        """Columns guessed no better than by their mean or mode, although ridge regression on the others can."""
+        """Columns that the network guesses no better than by their mean or mode, although ridge or trees can."""
         return [c["column"] for c in self.columns if not _is_learnt(c) and _can_be_learnt(c)]
 
     @property
     def unpredictable(self) -> list[str]:
-        """Columns that neither the model nor ridge regression guesses better than their mean or mode."""
+        """Columns that neither the network nor ridge regression nor trees guess better than their mean or mode."""
         return [c["column"] for c in self.columns if not _is_learnt(c) and not _can_be_learnt(c)]
 
     @property
@@ -92,18 +93,17 @@ class Report:
         if not self.neglected and not self.unpredictable:
             return ["No column is neglected: all are predicted better than by their mean or mode."]
         return [
-            f"{c['column']!r} is neglected: no better than its {_trivial(c)} (error {c['error']:.3f} "
-            f"against {c['trivial_error']:.3f}){_rival(c)}. Train longer (max_epochs), or try "
-            "method='thorough'."
+            f"{c['column']!r} is neglected by the network: no better than its {_trivial(c)} (error {_own(c):.3f} "
+            f"against {c['trivial_error']:.3f}){_rival(c)}. Train longer (max_epochs), or try method='thorough'."
             for c in self.columns
             if c["column"] in self.neglected
         ]
 
     def _of_hopeless(self) -> list[str]:
         return [
-            f"{c['column']!r} is predicted no better than by its {_trivial(c)} (error {c['error']:.3f} against "
-            f"{c['trivial_error']:.3f}), and ridge regression does no better: the other columns do not tell it. "
-            "Draws still have its distribution."
+            f"{c['column']!r} is predicted no better than by its {_trivial(c)} (error {_own(c):.3f} against "
+            f"{c['trivial_error']:.3f}), and {_nobody(c)} better: the other columns do not tell it. Draws still have "
+            "its distribution."
             for c in self.columns
             if c["column"] in self.unpredictable
         ]
@@ -121,19 +121,34 @@ class Report:
         return "\n".join([*lines, "", *self.sentences()])
 
 
+def _own(column: dict[str, Any]) -> float:
+    """The error of the network alone; files that do not say have no trees."""
+    return float(column.get("network_error", column["error"]))
+
+
 def _is_learnt(column: dict[str, Any]) -> bool:
-    return bool(column["error"] <= HARDLY * column["trivial_error"])
+    return _own(column) <= HARDLY * column["trivial_error"]
 
 
 def _can_be_learnt(column: dict[str, Any]) -> bool:
-    """Whether ridge regression learns it; unknown, and taken for granted, in files of version 0.1.0."""
-    return bool(column.get("ridge_error", 0.0) <= HARDLY * column["trivial_error"])
+    """Whether a rival learns it; unknown, and taken for granted, in files of version 0.1.0."""
+    best = min((error for _, error in _rivals(column)), default=0.0)
+    return best <= HARDLY * column["trivial_error"]
+
+
+def _rivals(column: dict[str, Any]) -> list[tuple[str, float]]:
+    """Who else guesses the column, and the error."""
+    names = {"ridge_error": "ridge regression on the other columns is", "tree_error": "boosted trees are"}
+    return [(words, column[name]) for name, words in names.items() if name in column]
+
+
+def _nobody(column: dict[str, Any]) -> str:
+    return "neither ridge regression nor trees do" if "tree_error" in column else "ridge regression does no"
 
 
 def _rival(column: dict[str, Any]) -> str:
-    if "ridge_error" not in column:
-        return ""
-    return f", while ridge regression on the other columns has {column['ridge_error']:.3f}"
+    best = min(_rivals(column), key=lambda rival: rival[1], default=None)
+    return "" if best is None else f", while {best[0]} at {best[1]:.3f}"
 
 
 def _them(names: list[str]) -> str:
