@@ -133,3 +133,18 @@ def test_guesses_do_not_depend_on_how_many_rows_are_asked_at_once(monkeypatch):
     whole = forest.guess(new, 0)
     monkeypatch.setattr("evenhand.tables.trees._boosted.AT_ONCE", 500)
     np.testing.assert_array_equal(forest.guess(new, 0), whole)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_extreme_numbers_and_rare_categories_give_finite_guesses(scale):
+    learnt = cells()
+    learnt[:, [0, 4]] *= scale
+    learnt[:, 2] = np.where(learnt[:, 2] == 2, 1.0, learnt[:, 2])
+    learnt[7, 2] = 2.0  # once
+    forest = Forest([*grow(raw(learnt), SCHEMA, seed=0)])
+    rows = cells(seed=1)
+    rows[:, [0, 4]] *= scale
+    for d in forest.columns:
+        guess = forest.guess(rows, d)
+        assert np.isfinite(guess).all()
+    assert abs(forest.guess(rows, 0)).max() < 10 * scale
