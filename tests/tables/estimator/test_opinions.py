@@ -155,9 +155,16 @@ def test_nothing_to_choose_by_leaves_the_network_alone():
 def test_frequencies_are_those_of_observed_cells():
     frame = stairs()
     likelihood, raw = likelihood_of(frame)
-    found = frequencies(likelihood, torch.tensor(raw.values), torch.tensor(raw.observed)).tolist()
+    trivial, values, observed = (
+        torch.tensor([0.25, 2.0, 1.0]).double(),
+        *map(torch.tensor, (raw.values, raw.observed)),
+    )
     side = raw.values[raw.observed[:, 2], 2].mean()
-    assert sorted(found) == pytest.approx(sorted([frame["x"].mean(), frame["height"].mean(), side]))
+    assert 0.3 < side < 0.7
+    found = frequencies(likelihood, trivial, values, observed).tolist()
+    assert sorted(found) == pytest.approx(sorted([0.25, 2.0, side]))
+    nothing = frequencies(likelihood, trivial, values, torch.zeros_like(observed)).tolist()
+    assert sorted(nothing) == [0.25, 1.0, 2.0]  # the mode, where there is nothing to count
 
 
 def test_trees_are_asked_only_where_they_are_wanted():

@@ -44,6 +44,7 @@ DIRECT_HIDE = 0.4  # of the cells, from 0 to twice this, so that rows are also d
 SECONDS_OF_TREES = 0.25  # the share of max_seconds that is left to them
 MOST_INPUTS = 2_000  # for ridge regression, whose price is their cube
 READ_ROWS = 512  # of the held-out rows, on which gradients are read
+COUNTED_ROWS = 100_000  # in which categories are counted
 CHECKED_ROWS = 100  # that are looked at for numbers that are not finite
 PLAIN = ("sum", "Sum()")  # what plain training is called
 
@@ -248,9 +249,9 @@ class Fitting:
 
     def _asked(self, model: Family, way: Way, forest: Forest | None) -> Tensor:
         """What network, trees and means say of held-out cells, ``[3, n, T]``."""
-        likelihood, table = model.likelihood, self._table.rows(self._train)
-        values, observed = (torch.tensor(x, device=self._device) for x in (table.values, table.observed))
-        network, constant = self._opinion(model, way).double(), frequencies(likelihood, values, observed)
+        likelihood, table = model.likelihood, self._table.rows(self._train[:COUNTED_ROWS])
+        known = (torch.tensor(x, device=self._device) for x in (self._trivial, table.values, table.observed))
+        network, constant = self._opinion(model, way).double(), frequencies(likelihood, *known)
         trees = self._held_out.ask(forest, likelihood, len(network))
         return torch.stack([network, trees, constant.expand_as(trees)])
 

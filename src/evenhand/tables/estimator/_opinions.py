@@ -90,10 +90,20 @@ def as_targets(likelihood: TableLikelihood, values: Tensor) -> Tensor:
     return torch.cat([values[:, likelihood.order[:n]], targets[:, n:]], -1)
 
 
-def frequencies(likelihood: TableLikelihood, values: Tensor, observed: Tensor) -> Tensor:
-    """Means of numbers and frequencies of categories ``[T]``, from the observed cells of a table ``[N, D]``."""
+def frequencies(likelihood: TableLikelihood, trivial: Tensor, values: Tensor, observed: Tensor) -> Tensor:
+    """Means of numbers and frequencies of categories, ``[T]``.
+
+    Args:
+        likelihood: Knows the columns.
+        trivial: The mean or mode of every column, ``[D]``.
+        values: Rows to count categories in, ``[N, D]``; where a column has none, it is its mode.
+        observed: Which of their cells are there.
+    """
     seen = observed[:, likelihood.order][:, likelihood.owners_of_targets]
-    return (as_targets(likelihood, values) * seen).sum(0) / seen.sum(0).clamp(min=1)
+    counted = (as_targets(likelihood, values) * seen).sum(0) / seen.sum(0).clamp(min=1)
+    known = as_targets(likelihood, trivial[None])[0]
+    counts = seen.any(0) & (torch.arange(len(known), device=known.device) >= likelihood.n_numbers)
+    return torch.where(counts, counted, known)
 
 
 def weigh(likelihood: TableLikelihood, opinions: Tensor, truth: Tensor, scored: Tensor, asked: Mask) -> Array:

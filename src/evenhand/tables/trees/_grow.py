@@ -55,7 +55,7 @@ def _outputs(column: Column) -> int:
 
 
 def _grow_column(cells: Array, d: int, schema: Schema, rows: int, rng: np.random.Generator) -> Boosted | None:
-    known = rng.permutation(np.flatnonzero(~np.isnan(cells[:, d])))
+    known = rng.permutation(np.flatnonzero(~np.isnan(cells[:, d])))[:rows]
     if len(known) < LEAST_ROWS:
         return None
     stop, learn = np.split(known, [len(known) // 10])
