@@ -42,20 +42,31 @@ def _check_kept(holes: Holes, tables: Array) -> None:
 def _guesses(holes: Holes, truth: Array, removed: Mask, guess: Array) -> dict[str, Any]:
     schema = holes.schema
     ranges = torch.tensor(np.nanmax(holes.truth, 0) - np.nanmin(holes.truth, 0))
-    trivial = np.broadcast_to(constants(holes.train, schema), truth.shape)
-    tensors = torch.tensor(truth), torch.tensor(np.stack([guess, trivial])), torch.tensor(removed)
-    errors, constant = column_errors(*tensors, schema, ranges=ranges)
+    trivial, rounded = (np.broadcast_to(c, truth.shape) for c in _constants(holes))
+    tensors = torch.tensor(truth), torch.tensor(np.stack([guess, trivial, rounded])), torch.tensor(removed)
+    errors, constant, whole = column_errors(*tensors, schema, ranges=ranges)
     macro = macro_class_errors(tensors[0], tensors[1][0], tensors[2], schema)
-    worse = [column.name for column, e, t in zip(schema, errors, constant, strict=True) if e > 1.02 * t]
     return {
         **{name: _round(value) for name, value in summary(errors, schema).items()},
         "macro": _round(macro.nanmean()),
-        "worse": worse,
+        "worse": _worse(schema, errors, constant),
+        "worse, whole": _worse(schema, errors, whole),
         "columns": [
             {"name": c.name, "kind": c.kind.value, "cells": int(n), "error": _round(e), "mean or mode": _round(t)}
             for c, n, e, t in zip(schema, removed.sum(0), errors, constant, strict=True)
         ],
     }
+
+
+def _constants(holes: Holes) -> tuple[Array, Array]:
+    """The mean or mode of every column; and the same with whole numbers where the column has whole numbers alone."""
+    constant = constants(holes.train, holes.schema)
+    whole = [bool((cells[~np.isnan(cells)] % 1 == 0).all()) for cells in holes.train.T]
+    return constant, np.where(whole, np.rint(constant), constant)
+
+
+def _worse(schema: Schema, errors: torch.Tensor, constant: torch.Tensor) -> list[str]:
+    return [column.name for column, e, c in zip(schema, errors, constant, strict=True) if e > 1.02 * c]
 
 
 def draw_scores(

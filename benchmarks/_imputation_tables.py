@@ -81,16 +81,21 @@ def goals(results: Results, tables: Sequence[str], side: str = "tabularvae") -> 
         return f"{side}: no result yet."
     ours = [results[t][side] for t in done]
     level = sum(found["error"] <= best_peer(results, t)[1] for t, found in zip(done, ours, strict=True))  # type: ignore[index]
-    worse = {t: found["worse"] for t, found in zip(done, ours, strict=True) if found["worse"]}
+    worse, whole = (_worse(done, ours, name) for name in ("worse", "worse, whole"))
     seconds = sorted(found["seconds"]["fit and guess"] for found in ours)
     covered = sum(0.85 <= found.get("coverage, ties split", 0) <= 0.95 for found in ours)
-    return "\n".join(
-        [
-            f"{side}: at or below the best peer on {level} of {len(done)} tables; "
-            f"coverage of 85 to 95 % on {covered}; median {seconds[len(seconds) // 2]:.0f} s.",
-            f"Columns worse than mean or mode by more than 2 %: {worse or 'none'}.",
-        ]
-    )
+    lines = [
+        f"{side}: at or below the best peer on {level} of {len(done)} tables; "
+        f"coverage of 85 to 95 % on {covered}; median {seconds[len(seconds) // 2]:.0f} s.",
+        f"Columns worse than mean or mode by more than 2 %: {worse or 'none'}.",
+    ]
+    if all("worse, whole" in found for found in ours):  # older results do not say
+        lines.append(f"Worse than means that are whole where columns are, as what we fill in is: {whole or 'none'}.")
+    return "\n".join(lines)
+
+
+def _worse(tables: Sequence[str], ours: Sequence[Mapping[str, Any]], name: str) -> dict[str, list[str]]:
+    return {table: found[name] for table, found in zip(tables, ours, strict=True) if found.get(name)}
 
 
 def best_peer(results: Results, table: str) -> tuple[str, float] | None:

@@ -94,7 +94,7 @@ def main() -> None:
     torch.set_num_threads(1)
     cache = Cache(Path(args.cache) / f"{args.missing}-{args.seed}")
     if args.collect:
-        cache.collect(Path(args.collect), "python benchmarks/impute.py", SIDES, TABLES)
+        cache.collect(Path(args.collect), "python benchmarks/impute.py", args.only, args.tables)
         return
     for side in args.only:  # the cheap ones of all tables first
         for table in args.tables:
@@ -116,7 +116,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--missing", default=MECHANISMS[0], choices=MECHANISMS)
     parser.add_argument("--cache", default="build/impute", metavar="DIR")
     parser.add_argument("--limit", type=int, default=900, help="seconds of processor time for one side on one table")
-    parser.add_argument("--collect", metavar="FILE", help="write the cache as one file and do nothing else")
+    parser.add_argument(
+        "--collect", metavar="FILE", help="write the cache (of --only and --tables) as one file, that is all"
+    )
     parser.add_argument("--table", metavar="FILE", help="print what such a file holds and do nothing else")
     args = parser.parse_args()
     if args.quick:

@@ -114,6 +114,24 @@ def test_results_are_kept_and_so_are_errors(tmp_path):
     assert list(results["two"]) == ["c", "a b"]
 
 
+def test_whole_numbers_are_also_compared_with_a_whole_mean():
+    from _filled import Filled
+    from _holes import Holes
+    from _imputation_scores import scores
+    from _imputers import mean_mode
+
+    rng = np.random.default_rng(0)
+    truth = np.stack([rng.integers(0, 2, 2_000) * 1.0, rng.integers(0, 2, 2_000) * 0.5], -1)
+    removed, order = rng.random(truth.shape) < 0.2, np.arange(2_000)
+    holes = Holes(None, schema_of("real", "real"), truth, removed, order[:1_400], order[1_400:], 0)
+    guess = mean_mode(holes).guess
+    guess[:, 0] = np.rint(guess[:, 0])
+    guess[:, 1] = 0.5 * np.rint(2 * guess[:, 1])
+    found = scores(holes, Filled(guess))
+    assert found["worse"] == ["x0", "x1"]  # rounding costs
+    assert found["worse, whole"] == ["x1"]  # which is not a column of whole numbers
+
+
 def test_the_best_peer_is_none_of_ours_and_failures_are_told():
     from _imputation_tables import best_peer, printed
 

@@ -28,6 +28,7 @@ TABLES = (
     "written",
     "schema",
     "frames",
+    "trees",
     "kinds",
     "families",
     "objectives",

@@ -9,7 +9,16 @@ import pyarrow as pa
 
 from evenhand.tables.estimator import TabularVAE
 
-TINY = {"method": "sum", "kl_weight": 0.5, "n_hidden": 8, "n_layers": 1, "n_latent": 2, "max_epochs": 2, "n_draws": 4}
+TINY = {
+    "method": "sum",
+    "trees": False,
+    "kl_weight": 0.5,
+    "n_hidden": 8,
+    "n_layers": 1,
+    "n_latent": 2,
+    "max_epochs": 2,
+    "n_draws": 4,
+}
 FRAMES = ("pandas", "polars", "pyarrow")
 LIBRARIES = (*FRAMES, "floats", "objects")
 COLOURS, SIZES = ["blue", "green", "red"], ["small", "medium", "large", "huge"]

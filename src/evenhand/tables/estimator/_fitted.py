@@ -18,8 +18,8 @@ from ..inference import draws, encode, log_likelihood, reconstruct, reveal, rows
 from ..schema import Schema
 from ..stack import Preparation, Rows
 from ._exact import Exact
-from ._held_out import shrink
 from ._marginals import match, quantiles
+from ._opinions import Opinions
 from ._way import Way
 
 Array = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Fitted:
         forms: What the values of every column look like.
         seed: Of everything random that is asked for without a seed.
         trivial: The mean or mode of every column, ``[D]``.
-        shrinkage: How far guesses go from there towards the model, ``[D]``: 1 all the way.
+        opinions: Who is asked about a hidden cell, and how much everyone counts.
         codes: Latent codes of training rows, ``[n, L]``.
         quantiles: Of the columns, ``[steps, D]``.
         mixture: Fitted to the codes when it is first needed.
@@ -51,7 +51,7 @@ class Fitted:
     forms: Mapping[str, Form]
     seed: int
     trivial: Array
-    shrinkage: Array
+    opinions: Opinions
     codes: Array
     quantiles: Array
     mixture: LatentMixture | None = None
@@ -75,9 +75,10 @@ class Fitted:
         holes = np.flatnonzero(~table.observed.all(1))
         if not len(holes):
             return values
-        guess = way.guess(self.network, self._rows(table), torch.tensor(holes), None, self.generator())[0]
-        share = torch.tensor(self.shrinkage)
-        values[holes] = shrink(guess, torch.tensor(self.trivial), share, self.schema).numpy()
+        network = way.opinion(self.network, self._rows(table), torch.tensor(holes), None, self.generator())[0]
+        observed = table.observed[holes]
+        cells = np.where(observed, values[holes], np.nan)
+        values[holes] = self.opinions.settle(self.network.likelihood, network, cells, ~observed).numpy()
         return values
 
     def draws(self, table: RawTable, n: int, *, n_draws: int, weighted: bool, generator: torch.Generator) -> Array:
@@ -179,6 +180,8 @@ def tensors_of(fitted: Fitted) -> dict[str, Tensor]:
     """All numbers of a fitted model that are stored as tensors, by name."""
     tensors = {f"network.{name}": x for name, x in fitted.network.state_dict().items()}
     tensors |= {"latent": torch.tensor(fitted.codes), "quantiles": torch.tensor(fitted.quantiles)}
+    if fitted.opinions.forest is not None:
+        tensors |= {f"trees.{name}": torch.tensor(x) for name, x in fitted.opinions.forest.arrays().items()}
     if fitted.exact is not None:
         tensors |= {f"exact.{name}": torch.tensor(x) for name, x in vars(fitted.exact).items()}
     if fitted.mixture is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,13 +18,17 @@ from ...common import find_device
 from ..families import FAMILIES, Family, Sizes
 from ..frames import RawTable, forms_of
 from ..inference import encode, head_gradients, rates_and_bounds, trivial_guess
+from ..kinds import TableLikelihood
 from ..schema import Schema
 from ..stack import Preparation, Run, Stack
+from ..trees import MOST_COLUMNS, Forest
 from ._candidates import candidates
 from ._exact import Exact
 from ._fitted import LATENT_ROWS, Fitted
-from ._held_out import HeldOut, shrink
+from ._growing import grow_until
+from ._held_out import HeldOut
 from ._marginals import quantiles
+from ._opinions import CONSTANT, NETWORK, TREES, Opinions, frequencies
 from ._progress import progress
 from ._search import Search
 from ._way import Way
@@ -36,8 +41,10 @@ EPOCHS = 30  # at least
 DIRECT_STEPS = (3_000, 12_000)  # fewest and most, where there is a direct way: guesses are learnt sooner
 NATS = 0.1  # what a nat for each cell counts beside the error of guesses: densities learn on when guesses are learnt
 DIRECT_HIDE = 0.4  # of the cells, from 0 to twice this, so that rows are also drawn from next to nothing
+SECONDS_OF_TREES = 0.25  # the share of max_seconds that is left to them
 MOST_INPUTS = 2_000  # for ridge regression, whose price is their cube
 READ_ROWS = 512  # of the held-out rows, on which gradients are read
+COUNTED_ROWS = 100_000  # in which categories are counted
 CHECKED_ROWS = 100  # that are looked at for numbers that are not finite
 PLAIN = ("sum", "Sum()")  # what plain training is called
 
@@ -76,8 +83,8 @@ class Fitting:
         order = np.random.default_rng(seed).permutation(len(table))
         n_held_out = int(options.validation_fraction * len(table))
         # too few rows to spare: choose by the rows that are there
-        few = n_held_out < 10
-        held_out, self._train = (order, order) if few else (order[:n_held_out], order[n_held_out:])
+        self._few = n_held_out < 10
+        held_out, self._train = (order, order) if self._few else (order[:n_held_out], order[n_held_out:])
         family = FAMILIES[options.model]
         self._preparation = Preparation.fit(family, table, schema, [self._train], [seed])
         self._rows = self._preparation.rows(self._preparation.encode(table)).to(self._device)
@@ -91,7 +98,7 @@ class Fitting:
 
     def run(self) -> Outcome:
         """Train all candidates, choose, and describe the best."""
-        search = self._search()
+        begin, search = time.monotonic(), self._search()
         with progress(self._options.verbose, search) as tick:
             search.tick = tick
             label = search.run()
@@ -100,10 +107,13 @@ class Fitting:
         model = search.stack.model
         self._check_learnt(model)
         way = self._best_way(model)
-        shrinkage, columns = self._describe(model, way)
+        forest = None if search.interrupted else self._grow(begin)
+        said = self._asked(model, way, forest)
+        opinions = self._opinions(model.likelihood, said, forest, way)
+        columns = self._describe(model, said, opinions)
         rate = float(self._rates(model, self._held_out.once)[0].mean())
         return Outcome(
-            fitted=self._fitted(model, shrinkage),  # from here on the model is on the CPU
+            fitted=self._fitted(model, opinions),  # from here on the model is on the CPU
             method=label["method"],
             kl_weight=label["kl_weight"],
             selection=search.labels,
@@ -120,8 +130,7 @@ class Fitting:
 
     def _search(self) -> Search:
         options = self._options
-        n = len(self._preparation.schema)
-        tried = candidates(options.method, options.kl_weight, direct=self._is_direct, columns=n)
+        tried = candidates(options.method, options.kl_weight, direct=self._is_direct)
         runs = [Run(self._seed, method, options.lr, weight) for _, method, weight in tried]
         per_epoch = max(1, len(self._train) // min(options.batch_size, len(self._train)))
         epochs = options.max_epochs or self._usual_epochs(per_epoch)
@@ -151,8 +160,13 @@ class Fitting:
             always=[i for i, (name, _, _) in enumerate(tried) if name in PLAIN],
             patience=options.patience,
             beside=(lambda: self._nats(stack.model)) if self._is_direct else None,
-            max_seconds=options.max_seconds,
+            max_seconds=self._seconds_of_network,
         )
+
+    @property
+    def _seconds_of_network(self) -> float | None:
+        seconds = self._options.max_seconds
+        return seconds if seconds is None or not self._grows_trees else (1 - SECONDS_OF_TREES) * seconds
 
     def _nats(self, model: Family) -> Tensor:
         """What the densities of both ways lack, for every replica, beside the errors of guesses."""
@@ -204,10 +218,12 @@ class Fitting:
         if self._is_direct:
             shares = (1.0, 0.5) if options.aggregate == "mean" else (1.0,)  # medians and modes do not add up
             ways = [replace(way, direct=share) for share in shares for way in ways]
-        return min(ways, key=lambda way: float(self._held_out.errors(self._guess(model, way)).mean()))
+        guesses = (model.likelihood.decide(self._opinion(model, way)) for way in ways)
+        errors = [float(self._held_out.errors(guess).mean()) for guess in guesses]
+        return ways[int(np.argmin(errors))]
 
-    def _guess(self, model: Family, way: Way) -> Tensor:
-        return self._held_out.guess(model, self._rows, way, self._generator())[0]
+    def _opinion(self, model: Family, way: Way) -> Tensor:
+        return self._held_out.opinion(model, self._rows, way, self._generator())[0]
 
     @cached_property
     def _trivial(self) -> NDArray[np.float64]:
@@ -218,26 +234,58 @@ class Fitting:
         )
         return np.where(np.isnan(seen), overall, seen)
 
-    def _describe(self, model: Family, way: Way) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
-        """How far guesses should go towards the model, and what is known about every column, from held-out rows."""
-        trivial, held_out, schema = torch.tensor(self._trivial), self._held_out, self._preparation.schema
-        guess = self._guess(model, way)
-        share = held_out.shrinkage(guess, trivial)
+    def _grow(self, begin: float) -> Forest | None:
+        """Boosted trees on the training rows; as many as there is time for."""
+        if not self._grows_trees:
+            return None
+        seconds = self._options.max_seconds
+        until = math.inf if seconds is None else begin + seconds
+        return grow_until(until, self._table.rows(self._train), self._preparation.schema, self._seed)
+
+    @property
+    def _grows_trees(self) -> bool:
+        """Whether trees are wanted, and there are rows to weigh them by and columns for them to look at."""
+        return self._options.trees and not self._few and 1 < len(self._preparation.schema) <= MOST_COLUMNS
+
+    def _asked(self, model: Family, way: Way, forest: Forest | None) -> Tensor:
+        """What network, trees and means say of held-out cells, ``[3, n, T]``."""
+        likelihood, table = model.likelihood, self._table.rows(self._train[:COUNTED_ROWS])
+        known = (torch.tensor(x, device=self._device) for x in (self._trivial, table.values, table.observed))
+        network, constant = self._opinion(model, way).double(), frequencies(likelihood, *known)
+        trees = self._held_out.ask(forest, likelihood, len(network))
+        return torch.stack([network, trees, constant.expand_as(trees)])
+
+    def _opinions(self, likelihood: TableLikelihood, said: Tensor, forest: Forest | None, way: Way) -> Opinions:
+        """How much everyone counts, by the errors of what they said of held-out cells."""
+        asked = np.array([forest is not None and d in forest.columns for d in range(likelihood.n)])
+        weights = self._held_out.weigh(likelihood, said, asked)
         if way.how != "mean":  # a median or a mode is wanted as it is
-            share = torch.where(torch.tensor([c.kind.numeric for c in schema], device=share.device), 1.0, share)
+            numeric = [d for d, column in enumerate(self._preparation.schema) if column.kind.numeric]
+            weights[:, numeric] = np.eye(3)[NETWORK][:, None]
+        return Opinions(weights, said[CONSTANT, 0].cpu().numpy(), forest)
+
+    def _describe(self, model: Family, said: Tensor, opinions: Opinions) -> list[dict[str, Any]]:
+        """What is known about every column, from what was said of held-out cells ``[3, n, T]``."""
+        trivial, held_out, schema = torch.tensor(self._trivial), self._held_out, self._preparation.schema
+        likelihood, nobody = model.likelihood, np.zeros(len(schema), bool)
+        alone = replace(opinions, weights=held_out.weigh(likelihood, said, nobody))
         measures = {
-            "error": held_out.errors(shrink(guess, trivial, share, schema)).tolist(),
+            "error": held_out.errors(opinions.decide(likelihood, *said[:CONSTANT])).tolist(),
+            "network_error": held_out.errors(alone.decide(likelihood, *said[:CONSTANT])).tolist(),
             "trivial_error": held_out.trivial(trivial).tolist(),
+            "trees": opinions.weights[TREES].tolist(),
             "gradient_share": head_gradients(model, self._rows, held_out.once[:READ_ROWS]).shares[0].tolist(),
             "log_likelihood": self._likelihood_by_column(model),
         }
         if self._rows.n_inputs <= MOST_INPUTS:
-            measures["ridge_error"] = held_out.rival(model.likelihood, self._rows, self._train_index).tolist()
-        columns = [
-            {"column": column.name, "kind": str(column.kind)} | {name: values[d] for name, values in measures.items()}
+            measures["ridge_error"] = held_out.rival(likelihood, self._rows, self._train_index).tolist()
+        trees, grown = held_out.errors(likelihood.decide(said[TREES])).tolist(), opinions.grown
+        return [
+            {"column": column.name, "kind": str(column.kind)}
+            | {name: values[d] for name, values in measures.items()}
+            | ({"tree_error": trees[d]} if d in grown else {})
             for d, column in enumerate(schema)
         ]
-        return share.cpu().numpy(), columns
 
     def _likelihood_by_column(self, model: Family) -> list[float]:
         """Mean log p(x_d|z) of the cells observed, in the units of the data."""
@@ -254,7 +302,7 @@ class Fitting:
         table = self._table.rows(self._train)
         return Exact.of(model.direct, model.likelihood, self._preparation.encode(table), table)
 
-    def _fitted(self, model: Family, shrinkage: NDArray[np.float64]) -> Fitted:
+    def _fitted(self, model: Family, opinions: Opinions) -> Fitted:
         some = torch.tensor(self._train[:LATENT_ROWS], device=self._device)
         codes = encode(model, self._rows, some, generator=self._generator())[0]
         return Fitted(
@@ -264,7 +312,7 @@ class Fitting:
             forms=forms_of(self._frame, self._preparation.schema),
             seed=self._seed,
             trivial=self._trivial,
-            shrinkage=shrinkage,
+            opinions=opinions,
             codes=codes.cpu().numpy(),
             quantiles=quantiles(self._table.values, self._table.observed),
             exact=self._exact(model),

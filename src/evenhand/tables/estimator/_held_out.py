@@ -13,6 +13,8 @@ from ..inference import column_errors, direct_losses
 from ..kinds import TableLikelihood
 from ..schema import Schema
 from ..stack import Rows
+from ..trees import Forest
+from ._opinions import CONSTANT, Opinions, ask_trees, weigh
 from ._rival import ridge_guess
 from ._way import Way
 
@@ -58,12 +60,16 @@ class HeldOut:
         ranges = np.where(limits[1] > limits[0], limits[1] - limits[0], 1.0)
         self._ranges = torch.tensor(ranges, device=device)
 
-    def guess(self, model: Family, rows: Rows, way: Way, generator: torch.Generator | None = None) -> Tensor:
-        """What models make of the views, ``[R, n, D]``; of fewer views if there is more work to do."""
+    def opinion(self, model: Family, rows: Rows, way: Way, generator: torch.Generator | None = None) -> Tensor:
+        """What models make of the views, ``[R, n, T]``; of fewer views if there is more work to do."""
         samples = 1 if way.direct == 1 or way.how == "mode" else way.n_draws
         n = max(LEAST, WORK // (len(next(model.parameters())) * samples * len(self._schema)))
         visible = None if self._alone else ~self._hidden[:n, model.likelihood.order]
-        return way.guess(model, rows, self.index[:n], visible, generator)
+        return way.opinion(model, rows, self.index[:n], visible, generator)
+
+    def guess(self, model: Family, rows: Rows, way: Way, generator: torch.Generator | None = None) -> Tensor:
+        """The best guesses of models for the cells of the views, ``[R, n, D]``."""
+        return model.likelihood.decide(self.opinion(model, rows, way, generator))
 
     def direct_loss(self, model: Family, rows: Rows) -> Tensor:
         """What the direct way of every replica lacks on hidden cells, ``[R]``, for each cell."""
@@ -102,25 +108,27 @@ class HeldOut:
         """The errors of one value for every column ``[D]``."""
         return self.errors(trivial.to(self._truth).expand_as(self._truth))
 
-    def shrinkage(self, guess: Tensor, trivial: Tensor) -> Tensor:
-        """How far guesses ``[n, D]`` should go from the mean or mode towards the model, ``[D]``.
+    def ask(self, forest: Forest | None, likelihood: TableLikelihood, n: int) -> Tensor:
+        """What trees say of the hidden cells of the first n views, ``[n, T]``."""
+        truth, hidden = self._truth[:n], self._hidden[:n]
+        seen = torch.where(hidden, torch.nan, truth).cpu().numpy()
+        asked = (hidden & truth.isfinite()).cpu().numpy()
+        return ask_trees(forest, likelihood, seen, asked).to(truth.device)
 
-        For numbers it is the least-squares factor, between 0 and 1; for categories it is 1, or 0 where the mode is
-        right more often than the model. No column gets worse than its mean or mode by it, on these cells.
+    def weigh(self, likelihood: TableLikelihood, opinions: Tensor, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """How much network, trees and constants ``[3, n, T]`` should count for every column, ``[3, D]``.
+
+        Where all of them together are wrong more often than the most frequent category alone, that one counts alone:
+        on these cells no column is worse than its mean or mode.
+
+        Args:
+            likelihood: Knows the columns.
+            opinions: On the first n views.
+            asked: Which columns have trees, ``[D]``.
         """
-        n = len(guess)
-        trivial = trivial.to(guess)
-        scored = self._hidden[:n] & torch.isfinite(self._truth[:n])
-        away = torch.where(scored, guess - trivial, 0.0)
-        wanted = torch.where(scored, self._truth[:n] - trivial, 0.0)
-        factor = ((away * wanted).sum(0) / away.square().sum(0).clamp(min=1e-30)).clamp(0.0, 1.0)
-        better = self.errors(guess) <= self.errors(trivial.expand_as(guess))
-        numeric = torch.tensor([c.kind.numeric for c in self._schema], device=guess.device)
-        return torch.where(numeric, factor, better.to(factor))
-
-
-def shrink(guess: Tensor, trivial: Tensor, share: Tensor, schema: Schema) -> Tensor:
-    """Guesses ``[..., D]`` on the way from the mean or mode (share 0) to the model (share 1)."""
-    numeric = torch.tensor([c.kind.numeric for c in schema], device=guess.device)
-    trivial, share = trivial.to(guess), share.to(guess)
-    return torch.where(numeric, trivial + share * (guess - trivial), torch.where(share > 0, guess, trivial))
+        network, trees, constant = opinions
+        truth, hidden = self._truth[: len(network)], self._hidden[: len(network)]
+        weights = weigh(likelihood, opinions, truth, hidden & truth.isfinite(), asked)
+        mixed = Opinions(weights, constant[0].cpu().numpy()).decide(likelihood, network, trees)
+        worse = self.errors(mixed) > self.errors(likelihood.decide(constant))
+        return np.where(worse.cpu().numpy(), np.eye(3)[CONSTANT][:, None], weights)

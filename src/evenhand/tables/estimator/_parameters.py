@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...common import ArgumentError, check_choice, check_integer, is_number
 from ..families import FAMILIES
 from ..objectives import OBJECTIVES
@@ -46,6 +48,8 @@ def check_parameters(estimator: TabularVAE) -> None:
     seconds = estimator.max_seconds
     if seconds is not None and not (is_number(seconds) and seconds > 0):
         raise ArgumentError("max_seconds", "be a number of seconds above 0, or None", repr(seconds))
+    if not isinstance(estimator.trees, bool | np.bool_):
+        raise ArgumentError("trees", "be True or False", repr(estimator.trees))
     for name in ("resample", "verbose"):
         if arguments[name] not in (True, False, "auto"):
             raise ValueError(f"{name} should be True, False or 'auto'. Found {arguments[name]!r}.")

@@ -17,15 +17,17 @@ from ..frames import Form
 from ..kinds import Preprocessing
 from ..schema import Column, Schema
 from ..stack import Preparation
+from ..trees import Forest
 from ._exact import Exact
 from ._fitted import Fitted, tensors_of
 from ._fitting import Outcome
+from ._opinions import Opinions
 from ._template import describe_template, make_template
 
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
 
-FORMAT = 2  # 1 had no direct way
+FORMAT = 3  # 1 had no direct way, 2 no trees
 PLAIN = ("method", "kl_weight", "selection", "history", "columns", "rate", "n_steps", "hide", "resample", "direct")
 
 
@@ -42,7 +44,7 @@ def save(estimator: TabularVAE, path: Path) -> None:
         "architecture": {"family": fitted.network.name, **fitted.network.architecture()},
         "limits": fitted.preparation.limits.tolist(),
         "trivial": fitted.trivial.tolist(),
-        "shrinkage": fitted.shrinkage.tolist(),
+        "opinions": {name: getattr(fitted.opinions, name).tolist() for name in ("weights", "constant")},
         "seed": fitted.seed,
         "fitted": {f"{name}_": getattr(estimator, f"{name}_") for name in PLAIN},
         "n_features_in": int(estimator.n_features_in_),
@@ -94,22 +96,32 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
     family = FAMILIES[architecture.pop("family")]
     limits = torch.tensor(about["limits"], dtype=torch.float64)
     preparation = Preparation(family, [units], limits, encoding=family.encoding or "one-hot")
-    mixture, exact = (
-        {name: x.numpy() for name, x in _part(tensors, f"{of}.").items()} for of in ("mixture", "exact")
-    )
+    mixture, exact = (_arrays(tensors, of) for of in ("mixture", "exact"))
+    network = _network(family, preparation, architecture, _part(tensors, "network."))
     return Fitted(
-        network=_network(family, preparation, architecture, _part(tensors, "network.")),
+        network=network,
         preparation=preparation,
         template=make_template(about["template"]),
         forms={name: Form(**form) for name, form in about["forms"].items()},
         seed=int(about["seed"]),
         trivial=np.array(about["trivial"]),
-        shrinkage=np.array(about["shrinkage"]),
+        opinions=_opinions(about, _arrays(tensors, "trees"), network),
         codes=tensors["latent"].numpy(),
         quantiles=tensors["quantiles"].numpy(),
         mixture=LatentMixture.from_state(mixture) if mixture else None,
         exact=Exact(**exact) if exact else None,
     )
+
+
+def _opinions(about: dict[str, Any], trees: dict[str, Any], network: Family) -> Opinions:
+    if about["format"] < 3:
+        return Opinions.of_shrinkage(np.array(about["shrinkage"]), np.array(about["trivial"]), network.likelihood)
+    parts = {name: np.array(about["opinions"][name]) for name in ("weights", "constant")}
+    return Opinions(**parts, forest=Forest.of_arrays(trees) if trees else None)
+
+
+def _arrays(tensors: dict[str, Tensor], of: str) -> dict[str, Any]:
+    return {name: x.numpy() for name, x in _part(tensors, f"{of}.").items()}
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -132,7 +144,7 @@ def _network(
 
 def _check_finite(fitted: Fitted) -> None:
     units = fitted.preparation.preprocessings[0]
-    known = [fitted.preparation.limits.numpy(), fitted.codes]
+    known = [fitted.preparation.limits.numpy(), fitted.codes, fitted.opinions.weights, fitted.opinions.constant]
     known += [getattr(units, name).numpy() for name in ("centre", "scale", "shift", "offset")]
     known += [tensor.numpy() for tensor in fitted.network.state_dict().values()]
     if not all(np.isfinite(numbers).all() for numbers in known):

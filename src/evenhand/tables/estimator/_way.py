@@ -28,7 +28,7 @@ class Way:
     n_draws: int = 20
     weighted: bool = False
 
-    def guess(
+    def opinion(
         self,
         model: Family,
         rows: Rows,
@@ -36,14 +36,14 @@ class Way:
         visible: Tensor | None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Best guesses of all cells in the units of the data, ``[R, n, D]``."""
+        """Expected numbers in the units of the data and probabilities of categories, ``[R, n, T]``."""
         averages: Tensor | float = 0.0
         if self.direct > 0:
             averages = self.direct * direct_expectations(model, rows, index, visible, self.how)
         if self.direct < 1:
             averages = averages + (1 - self.direct) * self._through_latent(model, rows, index, visible, generator)
         assert isinstance(averages, Tensor)
-        return model.likelihood.decide(averages)
+        return averages
 
     def _through_latent(
         self, model: Family, rows: Rows, index: Tensor, visible: Tensor | None, generator: torch.Generator | None
