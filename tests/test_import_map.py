@@ -34,6 +34,7 @@ TABLES = (
     "stack",
     "inference",
     "estimator",
+    "longitudinal",
 )
 MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "training", "inference", "estimator")
 

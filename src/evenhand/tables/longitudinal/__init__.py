@@ -1,0 +1,5 @@
+"""Rows that belong to things over time: histories with holes of cells and of whole visits (SHI-VAE)."""
+
+from ._longitudinal_vae import LongitudinalVAE
+
+__all__ = ["LongitudinalVAE"]
