@@ -21,6 +21,7 @@ from ..schema import Schema
 from ..stack import Rows
 from ._guess import expectations, imagined
 from ._histories import Array, Clock, Histories
+from ._line import best_shares, mixed, on_the_line
 from ._network import HistoryVAE
 from ._panel import Panel
 from ._training import Held, Recipe, Training
@@ -43,25 +44,44 @@ class Fitted:
         preprocessing: The units of cells.
         clock: The unit of time.
         patterns: The times of every training history, from which new histories take theirs.
+        shares: How far guesses of every column go from the line between the nearest cells towards the network.
     """
 
     network: HistoryVAE
     preprocessing: Preprocessing
     clock: Clock
     patterns: list[Array]
+    shares: Array
 
-    def guess(
-        self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]], *, direct: bool = True
-    ) -> Array:
+    def guess(self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]]) -> Array:
         """The best guess of every cell in the units of the data, ``[N, D]``."""
+        schema = self.preprocessing.schema
+        line = on_the_line(table, times, visits, schema)
+        return mixed(self.say(table, times, visits), line, self.shares, schema)
+
+    def say(self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]], *, direct: bool = True) -> Array:
+        """What the network says of every cell, directly or through z, ``[N, D]``."""
         values = np.zeros_like(table.values)
         rows = self._rows(table)
         for start in range(0, len(visits), AT_ONCE):
-            histories = Histories.of(visits[start : start + AT_ONCE], times, self.clock)
+            histories = Histories.of(visits[start : start + AT_ONCE], times, self.clock, self._dtype)
             seen = Visits.of(histories, rows)
             found = self.network.likelihood.decide(expectations(self.network, seen, seen.mask, direct=direct))
             values[histories.rows[histories.present].numpy()] = found[histories.present].numpy()
         return values
+
+    def weigh(self, panel: Panel, visits: Sequence[NDArray[np.intp]], hidden: NDArray[np.bool_]) -> None:
+        """Choose the shares by what is hidden of histories that were held out.
+
+        Args:
+            panel: All rows.
+            visits: The rows of the histories.
+            hidden: Which cells the network was not shown, ``[N, D]``.
+        """
+        shown, schema = RawTable(panel.table.values, panel.table.observed & ~hidden), self.preprocessing.schema
+        line = on_the_line(shown, panel.times, visits, schema)
+        said = self.say(shown, panel.times, visits)
+        self.shares = best_shares(panel.table.values, said, line, hidden & panel.table.observed, schema)
 
     def forecast(self, panel: Panel, times: Array) -> Array:
         """The cells of one more visit of every history at these times, ``[N, D]``."""
@@ -77,12 +97,17 @@ class Fitted:
         times = np.concatenate(chosen)
         ends = np.cumsum([len(pattern) for pattern in chosen])
         visits = np.split(np.arange(len(times)), ends[:-1])
-        histories = Histories.of(visits, times, self.clock)
+        histories = Histories.of(visits, times, self.clock, self._dtype)
         values = imagined(self.network, histories.clock, generator)[histories.present].numpy()
         return [i for i, pattern in enumerate(chosen) for _ in pattern], times, values
 
     def _rows(self, table: RawTable) -> Rows:
-        return Rows.encode(self.preprocessing.encode(table), self.network.likelihood, see_mask=True)
+        batch = self.preprocessing.encode(table)
+        return Rows.encode(batch, self.network.likelihood, see_mask=True, dtype=self._dtype)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self.network.start.dtype
 
 
 def fit_panel(
@@ -94,12 +119,13 @@ def fit_panel(
     units = Preprocessing.fit(panel.table, schema, positive="centred")
     likelihood = TableLikelihood(schema, [units], limits=_limits(panel.table), parameters="moments")
     rows = Rows.encode(units.encode(panel.table), likelihood, see_mask=True)
-    visits = Visits.of(Histories.of(panel.visits, panel.times, clock), rows)
+    visits = Visits.of(Histories.of(panel.visits, panel.times, clock, rows.record.dtype), rows)
     network = _network(estimator, likelihood, visits, seed)
-    fitted = Fitted(network, units, clock, [panel.times[rows] for rows in panel.visits])
     out = Held.out(visits.take(held), torch.from_numpy(panel.table.values), likelihood, seed)
     training = Training(network, visits.take(train), out, _recipe(estimator, len(train)), seed)
     training.run(tick)
+    fitted = Fitted(network, units, clock, [panel.times[rows] for rows in panel.visits], np.ones(len(schema)))
+    fitted.weigh(panel, [panel.visits[i] for i in held.tolist()], out.hidden(len(panel.times)))
     return fitted, training.history
 
 

@@ -25,7 +25,7 @@ def expectations(network: HistoryVAE, visits: Visits, visible: Tensor, *, direct
     if direct:
         outputs = network.direct_head(network.direct(context)) + network.skip(line)
     else:
-        noise = torch.zeros(*clock.shape[:2], network.n_latent)
+        noise = clock.new_zeros(*clock.shape[:2], network.n_latent)
         outputs = network.head(network.infer(context, clock, noise).features)
     natural = network.likelihood.constrain(outputs)
     return network.likelihood.expectation(natural.unsqueeze(0))[0]
@@ -36,13 +36,13 @@ def rate(network: HistoryVAE, visits: Visits, visible: Tensor) -> float:
     """KL(q || p) of a visit in nats."""
     clock, present = visits.histories.clock, visits.histories.present
     context = network.context(visits.seen(visible)[0], clock, present)
-    path = network.infer(context, clock, torch.zeros(*clock.shape[:2], network.n_latent))
+    path = network.infer(context, clock, clock.new_zeros(*clock.shape[:2], network.n_latent))
     return float(path.kl[present].mean())
 
 
 @torch.no_grad()
 def imagined(network: HistoryVAE, clock: Tensor, generator: torch.Generator) -> Tensor:
     """Cells of new histories in the units of the data, ``[N, T, D]``: one draw of everything."""
-    noise = torch.randn(*clock.shape[:2], network.n_latent, generator=generator)
+    noise = torch.randn(*clock.shape[:2], network.n_latent, generator=generator, dtype=clock.dtype)
     natural = network.likelihood.constrain(network.head(network.imagine(clock, noise)))
     return network.likelihood.sample(natural.unsqueeze(0), generator)[0]

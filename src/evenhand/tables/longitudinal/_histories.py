@@ -50,7 +50,7 @@ class Histories:
     clock: Tensor
 
     @classmethod
-    def of(cls, visits: Sequence[NDArray[np.intp]], times: Array, clock: Clock) -> Histories:
+    def of(cls, visits: Sequence[NDArray[np.intp]], times: Array, clock: Clock, dtype: torch.dtype) -> Histories:
         """Pad the rows of every history, which stand in the order of time."""
         lengths = [len(rows) for rows in visits]
         padded = np.zeros((len(visits), max(lengths)), dtype=np.int64)
@@ -60,7 +60,7 @@ class Histories:
             seen[i, : len(rows), 0] = (times[rows] - clock.centre) / clock.scale
             seen[i, 1 : len(rows), 1] = np.diff(times[rows]) / clock.gap
         present = torch.arange(padded.shape[1]) < torch.tensor(lengths).unsqueeze(1)
-        return cls(torch.from_numpy(padded), present, torch.tensor(seen, dtype=torch.float32))
+        return cls(torch.from_numpy(padded), present, torch.tensor(seen, dtype=dtype))
 
     def __len__(self) -> int:
         return len(self.rows)

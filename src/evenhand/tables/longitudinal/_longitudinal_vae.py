@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...common import ArgumentError, check_integer, check_number, progress_bar
+from ...common import ArgumentError, check_choice, check_integer, check_number, progress_bar
 from ...impartial import Method, method_of
 from ..frames import build, fill, forms_of
 from ..schema import Schema
@@ -42,6 +42,9 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         The weight of the KL term.
     schema : Schema, mapping or None
         The kinds of columns; a mapping of names to kinds overrides what is inferred.
+    unsupported : {"error", "ignore"}
+        What happens to columns without a use (constant, empty, ids, free text): an error that names them, or they
+        are left as they are.
     n_latent, n_hidden : int
         Latent variables of a visit, and units of a layer.
     hide, hide_visits : float
@@ -68,8 +71,11 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         What is modelled; id and time are ignored there.
     history_ : list of dict
         Steps, error on hidden cells and rate in nats of every validation.
+    shares_ : dict
+        How far guesses of each column go towards the network: 1 all the way; 0 is the straight line between the
+        nearest cells of a number, and the class of the nearest visit. Chosen on held-out histories.
     error_, rate_ : float
-        Of the model that was kept: the error on hidden cells of held-out histories, and KL(q || p) of a visit.
+        Of the network that was kept: the error on hidden cells of held-out histories, and KL(q || p) of a visit.
 
     Examples
     --------
@@ -92,6 +98,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         method: str | Method = "sum",
         kl_weight: float = 0.3,
         schema: Schema | Mapping[str, Any] | None = None,
+        unsupported: Literal["error", "ignore"] = "error",
         n_latent: int = 8,
         n_hidden: int = 64,
         hide: float = 0.3,
@@ -110,6 +117,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         self.method = method
         self.kl_weight = kl_weight
         self.schema = schema
+        self.unsupported = unsupported
         self.n_latent = n_latent
         self.n_hidden = n_hidden
         self.hide = hide
@@ -134,13 +142,14 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         """
         self._check()
         check_frame(X)
-        schema, clock = find_schemas(X, self.id, self.time, self.schema)
+        schema, clock = find_schemas(X, self.id, self.time, self.schema, self.unsupported)
         panel = read_panel(X, self.id, self.time, schema, clock)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         with progress_bar(self.verbose, 1.0) as tick:
             fitted, self.history_ = fit_panel(self, panel, schema, seed, tick)
         best = min(self.history_, key=lambda row: row["error"])
         self.error_, self.rate_ = best["error"], best["rate"]
+        self.shares_ = dict(zip(schema.names, fitted.shares.tolist(), strict=True))
         self._fitted, self.schema_, self._clock = fitted, schema, clock
         self._template, self._forms = X[:0], forms_of(X, schema) | forms_of(X, clock)
         self.n_features_in_ = X.shape[1]
@@ -159,7 +168,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
     def reconstruct(self, X: Any) -> Any:
         """Every cell as the latent variables have it: expected numbers and the most probable categories."""
         panel = self._read(X)
-        values = self._fitted.guess(panel.table, panel.times, panel.visits, direct=False)
+        values = self._fitted.say(panel.table, panel.times, panel.visits, direct=False)
         return fill(X, self.schema_, values, np.ones_like(panel.table.observed), self._forms)
 
     def forecast(self, X: Any, gap: float | None = None) -> Any:
@@ -219,6 +228,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         if self.id == self.time:
             raise ArgumentError("time", "be another column than id", repr(self.time))
         method_of(self.method)
+        check_choice("unsupported", self.unsupported, ("error", "ignore"))
         for name in ("n_latent", "n_hidden", "patience", "batch_size"):
             check_integer(name, getattr(self, name))
         check_integer("max_epochs", self.max_epochs, optional=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -34,7 +35,13 @@ class Panel:
     visits: list[NDArray[np.intp]]
 
 
-def find_schemas(frame: Any, who: str, when: str, schema: Schema | Mapping[str, Any] | None) -> tuple[Schema, Schema]:
+def find_schemas(
+    frame: Any,
+    who: str,
+    when: str,
+    schema: Schema | Mapping[str, Any] | None,
+    unsupported: Literal["error", "ignore"],
+) -> tuple[Schema, Schema]:
     """The schema of what is modelled, and that of the time alone.
 
     Args:
@@ -42,6 +49,7 @@ def find_schemas(frame: Any, who: str, when: str, schema: Schema | Mapping[str, 
         who: The column of ids.
         when: The column of times.
         schema: What the user knows of the columns, or all of it.
+        unsupported: What happens to columns without a use.
     """
     columns = columns_of(frame)
     _check_columns(columns, who, when)
@@ -52,14 +60,17 @@ def find_schemas(frame: Any, who: str, when: str, schema: Schema | Mapping[str, 
         if named:
             raise ArgumentError("schema", "ignore the columns of id and time", f"{named[0]!r} among its columns")
         return schema, clock
-    return Schema.infer(frame, {**(schema or {}), who: "ignore", when: "ignore"}), clock
+    overrides = {**(schema or {}), who: "ignore", when: "ignore"}
+    with _in_words_of_users():
+        return Schema.infer(frame, overrides, unsupported=unsupported), clock
 
 
 def read_panel(frame: Any, who: str, when: str, schema: Schema, clock: Schema, *, unseen: Any = "error") -> Panel:
     """The cells of a frame, and its histories."""
     columns = columns_of(frame)
     _check_columns(columns, who, when)
-    table = read(frame, schema, unseen=unseen)
+    with _in_words_of_users():
+        table = read(frame, schema, unseen=unseen)
     check_extremes(table, schema)
     ids = nw.from_native(columns[who], series_only=True).to_list()
     _check_known(who, np.array([not is_missing(name) for name in ids]))
@@ -69,6 +80,16 @@ def read_panel(frame: Any, who: str, when: str, schema: Schema, clock: Schema, *
     visits = visits_of(ids, times)
     _check_distinct(visits, times, ids, when)
     return Panel(table, times, visits)
+
+
+@contextmanager
+def _in_words_of_users() -> Iterator[None]:
+    """Mistakes in what others call frame and overrides are mistakes in X and schema."""
+    try:
+        yield
+    except ArgumentError as error:
+        names = {"frame": "X", "overrides": "schema"}
+        raise error.about(names.get(error.argument, error.argument)) from error
 
 
 def check_frame(frame: Any) -> None:

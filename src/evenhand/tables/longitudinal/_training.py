@@ -7,7 +7,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ...impartial import LinearBlock, Method
@@ -83,6 +85,13 @@ class Held:
         known = visits.mask[..., likelihood.inverse] > 0
         truth = values[visits.histories.rows].masked_fill(~known, torch.nan)
         return cls(visits, visible, truth, scored)
+
+    def hidden(self, n: int) -> NDArray[np.bool_]:
+        """Which cells of n rows are guessed, ``[n, D]``."""
+        found = np.zeros((n, self.scored.shape[-1]), dtype=bool)
+        histories = self.visits.histories
+        found[histories.rows[histories.present].numpy()] = self.scored[histories.present].numpy()
+        return found
 
     def error(self, network: HistoryVAE) -> float:
         """The mean over columns of errors on hidden cells."""
