@@ -29,7 +29,7 @@ def test_a_history_without_a_cell_has_no_line():
 def test_shares_are_those_that_guess_best():
     rng = np.random.default_rng(0)
     truth = np.column_stack([rng.normal(size=100), rng.integers(0, 2, 100)])
-    off, scored = truth + [1.0, 1.0], np.ones(truth.shape, bool)
+    off, scored = truth + 1.0, np.ones(truth.shape, bool)
     assert best_shares(truth, truth, off, scored, SCHEMA).tolist() == [1, 1]
     assert best_shares(truth, off, truth, scored, SCHEMA).tolist() == [0, 0]
     assert best_shares(truth, truth + 1.0, truth - 1.0, scored, SCHEMA)[0] == 0.5

@@ -85,7 +85,7 @@ def between(last: Tensor, following: Tensor, known: Sequence[Tensor], gaps: Sequ
 
     Example:
         >>> one = torch.ones(1)
-        >>> between(2 * one, 5 * one, (one, one), (one, 2 * one)).item()
+        >>> between(2 * one, 5 * one, (one, one), (one, 2 * one)).round(decimals=3).item()
         3.0
         >>> between(0 * one, 5 * one, (0 * one, one), (0 * one, 2 * one)).item()
         5.0
