@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...common import Tick
 from ...impartial import LinearBlock, Method
 from ..inference import column_errors
 from ..kinds import TableLikelihood
@@ -131,13 +132,17 @@ class Training:
         self._steps = self._per_epoch * self.recipe.max_epochs
         self._started = time.monotonic()
 
-    def run(self, tick: Any = lambda steps, words: None) -> None:
-        """Train, and leave the network as it was where it guessed best."""
+    def run(self, tick: Tick) -> None:
+        """Train, and leave the network as it was where it guessed best.
+
+        Args:
+            tick: What is told the part of the training that was done.
+        """
         best, state, waited, done = math.inf, self._copy(), 0, 0
         while done < self._steps and waited < self.recipe.patience and self._progress(done) < 1:
-            done = self._until_validation(done)
+            before, done = done, self._until_validation(done)
             error = self._validate(done)
-            tick(self._pause, f"error {error:.4f}")
+            tick((done - before) / self._steps, f"error {error:.4f}")
             waited += 1
             if error < best - SMALLEST_GAIN:
                 best, state, waited = error, self._copy(), 0
