@@ -34,3 +34,13 @@ def test_shares_are_those_that_guess_best():
     assert best_shares(truth, off, truth, scored, SCHEMA).tolist() == [0, 0]
     assert best_shares(truth, truth + 1.0, truth - 1.0, scored, SCHEMA)[0] == 0.5
     assert best_shares(truth, off, truth, ~scored, SCHEMA).tolist() == [1, 1]
+
+
+def test_the_line_is_left_for_a_clear_gain_only():
+    rng = np.random.default_rng(0)
+    truth = np.column_stack([np.zeros(40), np.zeros(40)])
+    line = np.column_stack([rng.normal(size=40), rng.random(40) < 0.3]).astype(float)
+    other = np.column_stack([rng.normal(size=40), rng.random(40) < 0.28]).astype(float)
+    scored = np.ones(truth.shape, bool)
+    assert best_shares(truth, other, line, scored, SCHEMA)[1] == 0
+    assert best_shares(truth, truth, line, scored, SCHEMA).tolist() == [1, 1]

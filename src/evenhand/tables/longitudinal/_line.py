@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..frames import RawTable
-from ..inference import column_errors
 from ..schema import Schema
 from ._histories import Array
 
@@ -42,13 +40,21 @@ def mixed(guess: Array, line: Array, shares: Array, schema: Schema) -> Array:
 
 
 def best_shares(truth: Array, guess: Array, line: Array, scored: NDArray[np.bool_], schema: Schema) -> Array:
-    """For every column the share of the model with the lowest error on the scored cells; 1 where none is scored."""
-    width = len(schema)
-    candidates = [mixed(guess, line, np.full(width, share), schema) for share in SHARES]
-    errors = [
-        column_errors(torch.tensor(truth), torch.tensor(values), torch.tensor(scored), schema).numpy()
-        for values in candidates
-    ]
-    # the model wins ties: it knows the other columns too
-    best = np.array(SHARES)[::-1][np.nan_to_num(np.stack(errors[::-1])).argmin(0)]
-    return np.where(scored.any(0), best, 1.0)
+    """For every column the share of the model with the lowest loss on the scored cells; 1 where none is scored.
+
+    What is scored is little, so the model has to be better than the line by more than a standard error.
+    """
+    numeric = np.array([column.kind.numeric for column in schema])
+    guesses = np.stack([mixed(guess, line, np.full(len(schema), share), schema) for share in SHARES])
+    losses = np.where(numeric, (guesses - truth) ** 2, guesses != truth)  # [S, N, D]
+    return np.array([_best_share(losses[:, scored[:, d], d]) for d in range(len(schema))])
+
+
+def _best_share(losses: Array) -> float:
+    """The share of the lowest mean loss ``[S, cells]``, if that is clearly below the loss of the line."""
+    if not losses.size:
+        return 1.0
+    differences = losses - losses[0]
+    best = len(SHARES) - 1 - int(differences.mean(1)[::-1].argmin())  # the largest share, where several are as good
+    noise = differences[best].std() / np.sqrt(differences.shape[1])
+    return SHARES[best] if differences[best].mean() < -noise else SHARES[0]
