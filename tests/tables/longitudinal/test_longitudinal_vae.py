@@ -98,6 +98,16 @@ def test_polars_gives_what_pandas_gives(holes):
     assert ours.sample(2).columns == frame.columns
 
 
+def test_pyarrow_tables_are_taken(holes):
+    table = pl.from_pandas(holes).to_arrow()
+    ours = model().fit(table)
+    filled = ours.transform(table)
+    assert filled.schema.names == table.schema.names
+    assert all(column.null_count == 0 for column in filled.columns)
+    assert set(ours.forecast(table)["year"].to_pylist()) == {2005}
+    assert ours.sample(2).num_rows == 10
+
+
 def test_times_may_be_dates(holes):
     frame = holes.assign(year=pd.to_datetime(holes["year"].astype(str) + "-07-01"))
     found = model().fit(frame).forecast(frame)
