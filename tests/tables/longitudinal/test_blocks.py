@@ -84,3 +84,15 @@ def test_a_block_settles_what_goes_on_and_leaves_the_heads_alone(start):
     assert not torch.allclose(*at_features)
     assert at_features[0].norm().item() == pytest.approx(at_features[1].norm().item())
     assert np.isfinite(at_features[1].numpy()).all()
+
+
+def test_visits_hardly_conflict(start):
+    """At z each visit has variables of its own; at the state before the first visit all pull the same way."""
+    network, visits, path, _ = start
+    log_p = network.likelihood.log_prob(network.head(path.features), visits.targets)
+    found = find_blocks({f"visit {t}": -log_p[:, t].sum() for t in range(log_p.shape[1])}, network)
+    at_z, at_start = (
+        next(block.reading.cosines for block in found if block.shapes == (shape,)) for shape in ((40, 5, 3), (40, 8))
+    )
+    assert (at_z - torch.eye(5)).abs().max() < 0.1
+    assert at_start.min() > 0
