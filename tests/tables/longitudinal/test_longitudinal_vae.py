@@ -7,6 +7,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
+from evenhand.impartial import Sum
 from evenhand.tables import LongitudinalVAE
 from evenhand.tables.longitudinal._guess import imagined
 
@@ -181,3 +182,32 @@ def test_draws_differ_within_a_history(fitted):
     found = imagined(fitted._fitted.network, clock, torch.Generator().manual_seed(0))
     assert found.shape == (50, 4, 4)
     assert found[:, 0, 0].std() > 0
+
+
+def test_a_saved_model_does_what_it_did(fitted, holes, tmp_path):
+    path = tmp_path / "model.safetensors"
+    fitted.save(path)
+    again = LongitudinalVAE.load(path)
+    pd.testing.assert_frame_equal(again.transform(holes), fitted.transform(holes))
+    pd.testing.assert_frame_equal(again.forecast(holes), fitted.forecast(holes))
+    pd.testing.assert_frame_equal(again.sample(3), fitted.sample(3))
+    assert again.shares_ == fitted.shares_
+    assert (again.error_, again.rate_) == (fitted.error_, fitted.rate_)
+    assert again.get_params() == fitted.get_params() | {"schema": fitted.schema_}
+
+
+def test_files_that_are_something_else(fitted, tmp_path):
+    from evenhand.common import write_tensors
+
+    other = tmp_path / "other.safetensors"
+    write_tensors(other, {"x": torch.zeros(1)}, {"class": "TabularVAE", "format": 1})
+    with pytest.raises(ValueError, match="should be a file that save"):
+        LongitudinalVAE.load(other)
+    broken = tmp_path / "broken.safetensors"
+    write_tensors(broken, {"x": torch.zeros(1)}, {"class": "LongitudinalVAE", "format": 1})
+    with pytest.raises(ValueError, match="Its parts do not fit"):
+        LongitudinalVAE.load(broken)
+    changed = clone(fitted).set_params(method=Sum())
+    changed._fitted = fitted._fitted
+    with pytest.raises(ValueError, match="method should be a name to be saved"):
+        changed.save(tmp_path / "x.safetensors")

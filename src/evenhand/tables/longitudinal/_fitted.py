@@ -44,6 +44,7 @@ class Fitted:
         preprocessing: The units of cells.
         clock: The unit of time.
         patterns: The times of every training history, from which new histories take theirs.
+        limits: Smallest and largest value of every column, ``[2, D]``, which guesses and draws never leave.
         shares: How far guesses of every column go from the line between the nearest cells towards the network.
     """
 
@@ -51,6 +52,7 @@ class Fitted:
     preprocessing: Preprocessing
     clock: Clock
     patterns: list[Array]
+    limits: Tensor
     shares: Array
 
     def guess(self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]]) -> Array:
@@ -117,14 +119,16 @@ def fit_panel(
     train, held = _split(len(panel.visits), estimator.validation_fraction, seed)
     clock = Clock.fit(panel.times, panel.visits)
     units = Preprocessing.fit(panel.table, schema, positive="centred")
-    likelihood = TableLikelihood(schema, [units], limits=_limits(panel.table), parameters="moments")
+    limits = _limits(panel.table)
+    likelihood = TableLikelihood(schema, [units], limits=limits, parameters="moments")
     rows = Rows.encode(units.encode(panel.table), likelihood, see_mask=True)
     visits = Visits.of(Histories.of(panel.visits, panel.times, clock, rows.record.dtype), rows)
     network = _network(estimator, likelihood, visits, seed)
     out = Held.out(visits.take(held), torch.from_numpy(panel.table.values), likelihood, seed)
     training = Training(network, visits.take(train), out, _recipe(estimator, len(train)), seed)
     training.run(tick)
-    fitted = Fitted(network, units, clock, [panel.times[rows] for rows in panel.visits], np.ones(len(schema)))
+    patterns = [panel.times[rows] for rows in panel.visits]
+    fitted = Fitted(network, units, clock, patterns, limits, np.ones(len(schema)))
     fitted.weigh(panel, [panel.visits[i] for i in held.tolist()], out.hidden(len(panel.times)))
     return fitted, training.history
 
@@ -167,6 +171,6 @@ def _recipe(estimator: LongitudinalVAE, n: int) -> Recipe:
 
 
 def _limits(table: RawTable) -> Tensor:
-    """Smallest and largest value of every column, ``[2, D]``, which guesses and draws never leave."""
+    """Smallest and largest value of every column, ``[2, D]``."""
     known = np.where(table.observed, table.values, np.nan)
     return torch.tensor(np.stack([np.nanmin(known, 0), np.nanmax(known, 0)]))

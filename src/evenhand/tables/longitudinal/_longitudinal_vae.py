@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import narwhals as nw
@@ -15,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...common import ArgumentError, check_choice, check_integer, check_number, progress_bar
 from ...impartial import Method, method_of
-from ..frames import build, fill, forms_of
+from ..frames import Form, build, fill, forms_of
 from ..schema import Schema
-from ._fitted import fit_panel
+from ._fitted import Fitted, fit_panel
 from ._panel import check_frame, find_schemas, read_panel
 
 Array = NDArray[Any]
@@ -146,14 +147,20 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         panel = read_panel(X, self.id, self.time, schema, clock)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         with progress_bar(self.verbose, 1.0) as tick:
-            fitted, self.history_ = fit_panel(self, panel, schema, seed, tick)
-        best = min(self.history_, key=lambda row: row["error"])
-        self.error_, self.rate_ = best["error"], best["rate"]
-        self.shares_ = dict(zip(schema.names, fitted.shares.tolist(), strict=True))
-        self._fitted, self.schema_, self._clock = fitted, schema, clock
-        self._template, self._forms = X[:0], forms_of(X, schema) | forms_of(X, clock)
+            fitted, history = fit_panel(self, panel, schema, seed, tick)
+        self._take(fitted, history, clock, X[:0], forms_of(X, schema) | forms_of(X, clock))
         self.n_features_in_ = X.shape[1]
         return self
+
+    def _take(
+        self, fitted: Fitted, history: list[dict[str, Any]], clock: Schema, template: Any, forms: Mapping[str, Form]
+    ) -> None:
+        """Everything that was found as fitted attributes."""
+        self._fitted, self._clock, self._template, self._forms = fitted, clock, template, forms
+        self.schema_, self.history_ = fitted.preprocessing.schema, history
+        self.shares_ = dict(zip(self.schema_.names, fitted.shares.tolist(), strict=True))
+        best = min(history, key=lambda row: row["error"])
+        self.error_, self.rate_ = best["error"], best["rate"]
 
     def transform(self, X: Any) -> Any:
         """Fill the holes of histories from what is seen before and after; observed cells stay as they are.
@@ -212,6 +219,20 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         framed = nw.from_native(frame, eager_only=True)
         ids = nw.new_series(self.id, who, backend=framed.implementation)
         return framed.with_columns(ids).select(self.id, *framed.columns).to_native()
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file: numbers and text, no code."""
+        from ._storage import save
+
+        check_is_fitted(self)
+        save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> LongitudinalVAE:
+        """Read a model that ``save`` wrote. A file from someone else cannot run code."""
+        from ._storage import load
+
+        return load(cls, Path(path))
 
     def _read(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -52,7 +52,7 @@ class HistoryVAE(nn.Module):
         self, n_inputs: int, n_line: int, likelihood: TableLikelihood, *, n_latent: int, n_hidden: int
     ) -> None:
         super().__init__()
-        self.n_latent, self.n_hidden, self.likelihood = n_latent, n_hidden, likelihood
+        self.n_inputs, self.n_latent, self.n_hidden, self.likelihood = n_inputs, n_latent, n_hidden, likelihood
         self.look = nn.Sequential(nn.Linear(n_inputs + N_CLOCK, n_hidden), nn.ReLU())
         self.both_ways = nn.GRU(n_hidden, n_hidden, batch_first=True, bidirectional=True)
         self.posterior = _perceptron(3 * n_hidden, n_hidden, 2 * n_latent)
