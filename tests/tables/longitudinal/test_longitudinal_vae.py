@@ -133,6 +133,13 @@ def test_time_is_kept(holes):
     assert found.history_[-1]["steps"] < 100_000
 
 
+def test_two_histories_and_no_time_are_enough(holes):
+    few = holes[holes["who"].isin(["p1", "p2"])]
+    found = model(unsupported="ignore", max_seconds=1e-9).fit(few)
+    assert not found.transform(few)[["size", "visits"]].isna().any().any()
+    assert len(found.history_) == 1
+
+
 def test_scikit_learn_can_copy_it():
     assert clone(model(hide=0.2)).get_params() == model(hide=0.2).get_params()
 

@@ -171,6 +171,6 @@ def _recipe(estimator: LongitudinalVAE, n: int) -> Recipe:
 
 
 def _limits(table: RawTable) -> Tensor:
-    """Smallest and largest value of every column, ``[2, D]``."""
+    """Smallest and largest value of every column, ``[2, D]``; 0 for a column without a value."""
     known = np.where(table.observed, table.values, np.nan)
-    return torch.tensor(np.stack([np.nanmin(known, 0), np.nanmax(known, 0)]))
+    return torch.tensor(np.nan_to_num(np.stack([np.fmin.reduce(known), np.fmax.reduce(known)])))

@@ -139,12 +139,12 @@ class Training:
             tick: What is told the part of the training that was done.
         """
         best, state, waited, done = math.inf, self._copy(), 0, 0
-        while done < self._steps and waited < self.recipe.patience and self._progress(done) < 1:
+        while not self.history or (waited < self.recipe.patience and self._progress(done) < 1):
             before, done = done, self._until_validation(done)
             error = self._validate(done)
             tick((done - before) / self._steps, f"error {error:.4f}")
             waited += 1
-            if error < best - SMALLEST_GAIN:
+            if not error >= best - SMALLEST_GAIN:  # where nothing is hidden there is no error: the last one is kept
                 best, state, waited = error, self._copy(), 0
         self.network.load_state_dict(state)
         self.network.eval()
