@@ -20,6 +20,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
 from _generation_tables import page as generation_page
 from _imputation_tables import page as imputation_page
+from _panel_tables import page as panel_page
 from multimodal import defaults
 from several_losses._pages import fusion_page, multitask_page
 from summaries import MAIN, REPORTS, summary
@@ -32,6 +33,7 @@ PAPER = Path(__file__).resolve().parent
 BENCHMARKS = {
     "benchmarks/impute.py": imputation_page,
     "benchmarks/generate.py": generation_page,
+    "benchmarks/longitudinal.py": panel_page,
     "benchmarks/multitask.py": multitask_page,
     "benchmarks/fusion.py": fusion_page,
 }

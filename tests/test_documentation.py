@@ -87,6 +87,7 @@ def test_the_guide_of_experiments_has_all_settings_with_their_defaults():
 EXAMPLES = {
     "heterogeneous_vae.py": ["--epochs", "1", "--figure", "FIGURE"],
     "impute.py": ["--epochs", "1", "--rows", "500"],
+    "longitudinal.py": ["--epochs", "1", "--men", "60"],
     "multimodal.py": ["--epochs", "1", "--rows", "200"],
     "multitask.py": ["--epochs", "2"],
     "diagnose.py": [],
@@ -104,6 +105,7 @@ def test_examples_run(name, capsys, monkeypatch, tmp_path):
     expected = {
         "heterogeneous_vae.py": "Who was neglected by plain training?",
         "impute.py": "Error on the removed cells",
+        "longitudinal.py": "The next interview of three men",
         "multimodal.py": "image from table",
         "multitask.py": "error in units of the task's deviation",
         "diagnose.py": "A mixture of three experts:",

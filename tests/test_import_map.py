@@ -35,6 +35,7 @@ TABLES = (
     "stack",
     "inference",
     "estimator",
+    "longitudinal",
 )
 MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "training", "inference", "estimator")
 

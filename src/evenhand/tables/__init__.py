@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from .estimator import Report, TabularVAE
     from .frames import at_random, completely_at_random, depending_on_values, read_file, write_file
     from .inference import Quality, quality
+    from .longitudinal import LongitudinalVAE
     from .schema import Column, Kind, Schema
 
 __all__ = [
     "Column",
     "Kind",
+    "LongitudinalVAE",
     "Quality",
     "Report",
     "Schema",
@@ -30,6 +32,7 @@ __all__ = [
 _HOMES = {
     "Column": "schema",
     "Kind": "schema",
+    "LongitudinalVAE": "longitudinal",
     "Quality": "inference",
     "Report": "estimator",
     "Schema": "schema",

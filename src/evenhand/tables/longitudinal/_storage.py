@@ -1,0 +1,110 @@
+"""A fitted model of histories as one file: numbers in safetensors, the rest as JSON in it. Nothing is unpickled."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ... import __version__
+from ...common import ArgumentError, check_format, read_tensors, write_tensors
+from ..estimator import describe_template, make_template
+from ..frames import Form
+from ..kinds import Preprocessing, TableLikelihood
+from ..schema import Schema
+from ._fitted import Fitted
+from ._histories import Clock
+from ._network import HistoryVAE
+
+if TYPE_CHECKING:
+    from ._longitudinal_vae import LongitudinalVAE
+
+FORMAT = 1
+
+
+def save(model: LongitudinalVAE, path: Path) -> None:
+    """Write everything that the model's methods need; an existing file is replaced only by a whole one."""
+    fitted = model._fitted
+    about = {
+        "format": FORMAT,
+        "version": __version__,
+        "class": type(model).__name__,
+        "parameters": _parameters(model),
+        "time": model._clock.to_toml(),
+        "clock": asdict(fitted.clock),
+        "preprocessing": fitted.preprocessing.to_dict(),
+        "architecture": _architecture(fitted.network),
+        "history": model.history_,
+        "n_features_in": int(model.n_features_in_),
+        "template": describe_template(model._template),
+        "forms": {name: asdict(form) for name, form in model._forms.items()},
+    }
+    write_tensors(path, _tensors(fitted), about)
+
+
+def load(cls: type[LongitudinalVAE], path: Path) -> LongitudinalVAE:
+    """Read what `save` wrote."""
+    tensors, about = read_tensors(path)
+    if not isinstance(about, dict) or about.get("class") != cls.__name__:
+        raise ValueError(f"{path} should be a file that save() of {cls.__name__} wrote. Found something else.")
+    check_format(path, about, FORMAT)
+    try:
+        return _restore(cls, about, tensors)
+    except (LookupError, TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{path} should hold what save() wrote. Its parts do not fit: {error}") from error
+
+
+def _restore(cls: type[LongitudinalVAE], about: dict[str, Any], tensors: dict[str, Tensor]) -> LongitudinalVAE:
+    fitted = _fitted(about, tensors)
+    model = cls(**{**about["parameters"], "schema": fitted.preprocessing.schema})
+    forms = {name: Form(**form) for name, form in about["forms"].items()}
+    model._take(fitted, about["history"], Schema.from_toml(about["time"]), make_template(about["template"]), forms)
+    model.n_features_in_ = about["n_features_in"]
+    return model
+
+
+def _parameters(model: LongitudinalVAE) -> dict[str, Any]:
+    """The constructor's arguments as JSON can hold them; the schema is stored with the units."""
+    if not isinstance(model.method, str):
+        raise ArgumentError("method", "be a name to be saved", repr(model.method), "Set model.method to its name.")
+    values = {k: v.item() if isinstance(v, np.generic) else v for k, v in model.get_params(deep=False).items()}
+    seed = values["random_state"] if isinstance(values["random_state"], int) else None
+    return {k: v for k, v in values.items() if k != "schema"} | {"random_state": seed}
+
+
+def _architecture(network: HistoryVAE) -> dict[str, int]:
+    sizes = {"n_latent": network.n_latent, "n_hidden": network.n_hidden}
+    return {"n_inputs": network.n_inputs, "n_line": network.skip.in_features, **sizes}
+
+
+def _tensors(fitted: Fitted) -> dict[str, Tensor]:
+    """Weights, limits, shares, and the times of training histories one after another."""
+    lengths = torch.tensor([len(pattern) for pattern in fitted.patterns])
+    return {
+        **{f"network.{name}": x for name, x in fitted.network.state_dict().items()},
+        "limits": fitted.limits,
+        "shares": torch.tensor(fitted.shares),
+        "times": torch.tensor(np.concatenate(fitted.patterns)),
+        "lengths": lengths,
+    }
+
+
+def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
+    units = Preprocessing.from_dict(about["preprocessing"])
+    likelihood = TableLikelihood(units.schema, [units], limits=tensors["limits"], parameters="moments")
+    network = HistoryVAE(likelihood=likelihood, **about["architecture"])
+    weights = {n.removeprefix("network."): x for n, x in tensors.items() if n.startswith("network.")}
+    network.load_state_dict(weights, assign=True)
+    patterns = [part.numpy() for part in tensors["times"].split(tensors["lengths"].tolist())]
+    return Fitted(
+        network=network.eval(),
+        preprocessing=units,
+        clock=Clock(**about["clock"]),
+        patterns=patterns,
+        limits=tensors["limits"],
+        shares=tensors["shares"].numpy(),
+    )

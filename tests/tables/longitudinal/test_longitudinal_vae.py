@@ -1,0 +1,220 @@
+"""The estimator: holes, the next visit, new histories, and what it refuses."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import torch
+from sklearn.base import clone
+
+from evenhand.impartial import Sum
+from evenhand.tables import LongitudinalVAE
+from evenhand.tables.longitudinal._guess import imagined
+
+MODELLED = ["level", "size", "visits", "sort"]
+
+
+def model(**changes):
+    return LongitudinalVAE(**{"id": "who", "time": "year", "max_epochs": 1, "random_state": 0} | changes)
+
+
+def test_holes_are_filled_and_observed_cells_stay(fitted, holes):
+    filled = fitted.transform(holes)
+    assert not filled.isna().any().any()
+    assert (filled.dtypes == holes.dtypes).all()
+    seen = holes.notna()
+    assert filled.where(seen).equals(holes.where(seen))
+
+
+def test_guesses_are_better_than_the_mean_and_the_mode(fitted, holes, panel):
+    filled = fitted.transform(holes)
+    cell = holes["level"].isna()
+    error = (filled["level"] - panel["level"])[cell].pow(2).mean() ** 0.5
+    assert error < 0.5 * panel["level"].std()
+    cell = holes["sort"].isna()
+    common = holes["sort"].mode()[0]
+    assert (filled["sort"] != panel["sort"])[cell].mean() < 0.7 * (panel["sort"][cell] != common).mean()
+
+
+def test_the_network_alone_beats_the_mean_and_the_mode(fitted, holes, panel):
+    from evenhand.tables.longitudinal._panel import read_panel
+
+    read = read_panel(holes, "who", "year", fitted.schema_, fitted._clock_alone(holes))
+    said = fitted._fitted.say(read.table, read.times, read.visits)[:, fitted.schema_.names.index("level")]
+    cell = holes["level"].isna().to_numpy()
+    assert np.sqrt(np.mean((said - panel["level"])[cell] ** 2)) < 0.7 * panel["level"].std()
+    assert set(fitted.shares_) == set(MODELLED)
+
+
+def test_rows_may_come_in_any_order_and_alone(fitted, holes):
+    filled = fitted.transform(holes)
+    shuffled = holes.sample(frac=1, random_state=0)
+    again = fitted.transform(shuffled).loc[holes.index]
+    pd.testing.assert_frame_equal(again, filled, rtol=1e-4)
+    alone = holes[holes["who"] == "p3"]
+    pd.testing.assert_frame_equal(fitted.transform(alone), filled.loc[alone.index], rtol=1e-4)
+
+
+def test_the_next_visit(fitted, holes):
+    found = fitted.forecast(holes)
+    assert found["who"].tolist() == [f"p{i}" for i in range(40)]
+    assert set(found["year"]) == {2005}
+    assert not found.isna().any().any()
+    assert set(fitted.forecast(holes, gap=3)["year"]) == {2007}
+
+
+def test_the_next_visit_is_that_of_a_row_without_cells(fitted, holes):
+    more = pd.DataFrame({"who": ["p0"], "year": [2005]})
+    longer = pd.concat([holes[holes["who"] == "p0"], more], ignore_index=True).astype(holes.dtypes.to_dict())
+    asked = fitted.transform(longer).iloc[-1]
+    told = fitted.forecast(holes[holes["who"] == "p0"]).iloc[0]
+    assert asked["sort"] == told["sort"]
+    assert asked["level"] == pytest.approx(told["level"], rel=1e-4)
+
+
+def test_new_histories(fitted, holes):
+    found = fitted.sample(3, random_state=1)
+    assert list(found.columns) == list(holes.columns)
+    assert found["who"].tolist() == [0] * 5 + [1] * 5 + [2] * 5
+    assert found["year"].tolist() == [2000, 2001, 2002, 2003, 2004] * 3
+    assert set(found["sort"]) <= {"a", "b", "c"}
+    assert (found["size"] > 0).all()
+    pd.testing.assert_frame_equal(found, fitted.sample(3, random_state=1))
+    assert not found.equals(fitted.sample(3, random_state=2))
+
+
+def test_reconstructions_go_through_the_latent_variables(fitted, holes):
+    found = fitted.reconstruct(holes)
+    assert not found[MODELLED].isna().any().any()
+    assert not np.allclose(found["level"], fitted.transform(holes)["level"])
+
+
+def test_polars_gives_what_pandas_gives(holes):
+    frame = pl.from_pandas(holes)
+    ours, theirs = model().fit(frame), model().fit(holes)
+    filled = ours.transform(frame)
+    assert filled.schema == frame.schema
+    assert np.allclose(filled["level"], theirs.transform(holes)["level"])
+    assert ours.forecast(frame)["year"].to_list() == [2005] * 40
+    assert ours.sample(2).columns == frame.columns
+
+
+def test_pyarrow_tables_are_taken(holes):
+    table = pl.from_pandas(holes).to_arrow()
+    ours = model().fit(table)
+    filled = ours.transform(table)
+    assert filled.schema.names == table.schema.names
+    assert all(column.null_count == 0 for column in filled.columns)
+    assert set(ours.forecast(table)["year"].to_pylist()) == {2005}
+    assert ours.sample(2).num_rows == 10
+
+
+def test_times_may_be_dates(holes):
+    frame = holes.assign(year=pd.to_datetime(holes["year"].astype(str) + "-07-01"))
+    found = model().fit(frame).forecast(frame)
+    assert set(found["year"].dt.strftime("%Y-%m-%d")) == {"2005-07-01"}
+
+
+def test_a_seed_gives_the_same_model_and_methods_differ(holes):
+    one, two = (model().fit(holes).reconstruct(holes)["level"] for _ in range(2))
+    assert one.equals(two)
+    other = model(method="imtlg").fit(holes).reconstruct(holes)["level"]
+    assert not np.allclose(one, other)
+
+
+def test_validations_are_told_and_the_best_is_kept(fitted):
+    assert fitted.error_ == min(row["error"] for row in fitted.history_)
+    assert fitted.rate_ > 0
+    assert fitted.history_[0]["error"] > fitted.error_
+
+
+def test_time_is_kept(holes):
+    found = model(max_epochs=100_000, max_seconds=1.0).fit(holes)
+    assert found.history_[-1]["steps"] < 100_000
+
+
+def test_two_histories_and_no_time_are_enough(holes):
+    few = holes[holes["who"].isin(["p1", "p2"])]
+    found = model(unsupported="ignore", max_seconds=1e-9).fit(few)
+    assert not found.transform(few)[["size", "visits"]].isna().any().any()
+    assert len(found.history_) == 1
+
+
+def test_scikit_learn_can_copy_it():
+    assert clone(model(hide=0.2)).get_params() == model(hide=0.2).get_params()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"id": "patient"}, "id should name a column of X .*'who'.* Found 'patient'"),
+        ({"time": "who"}, "time should be another column than id. Found 'who'"),
+        ({"hide": 0}, "hide should be a number > 0"),
+        ({"max_seconds": -1}, "max_seconds should be a number > 0"),
+        ({"method": "best"}, "method should be"),
+        ({"schema": 3}, "schema should be a Schema, a mapping or None. Found 3"),
+    ],
+)
+def test_arguments_that_mean_nothing(holes, changes, message):
+    with pytest.raises(ValueError, match=message):
+        model(**changes).fit(holes)
+
+
+def test_rows_without_id_or_time_and_visits_at_one_time(holes):
+    unknown = holes.copy()
+    unknown.loc[3, "who"] = None
+    with pytest.raises(ValueError, match=r"X\['who'\] should have no missing cell. Found one in row 3"):
+        model().fit(unknown)
+    twice = holes.assign(year=holes["year"].replace(2001, 2000))
+    with pytest.raises(ValueError, match="differ within a history. Found two visits of 'p0' in rows 0 and 1"):
+        model().fit(twice)
+    with pytest.raises(ValueError, match="X should be a pandas or polars DataFrame"):
+        model().fit(holes.to_numpy())
+    with pytest.raises(ValueError, match="X should have at least 2 histories. Found 1"):
+        model(unsupported="ignore").fit(holes[holes["who"] == "p0"])
+    with pytest.raises(ValueError, match="X should have columns that a model can describe"):
+        model().fit(holes.assign(same=1.0))
+
+
+def test_the_last_visits_of_a_short_history_are_no_padding(fitted, holes):
+    """Histories of different lengths side by side."""
+    some = holes.drop(index=[1, 2, 3, 4])  # p0 keeps one visit
+    filled = fitted.transform(some)
+    alone = fitted.transform(some[some["who"] == "p0"])
+    pd.testing.assert_frame_equal(filled[filled["who"] == "p0"], alone, rtol=1e-4)
+
+
+def test_draws_differ_within_a_history(fitted):
+    clock = torch.zeros(50, 4, 2, dtype=fitted._fitted.network.start.dtype)
+    found = imagined(fitted._fitted.network, clock, torch.Generator().manual_seed(0))
+    assert found.shape == (50, 4, 4)
+    assert found[:, 0, 0].std() > 0
+
+
+def test_a_saved_model_does_what_it_did(fitted, holes, tmp_path):
+    path = tmp_path / "model.safetensors"
+    fitted.save(path)
+    again = LongitudinalVAE.load(path)
+    pd.testing.assert_frame_equal(again.transform(holes), fitted.transform(holes))
+    pd.testing.assert_frame_equal(again.forecast(holes), fitted.forecast(holes))
+    pd.testing.assert_frame_equal(again.sample(3), fitted.sample(3))
+    assert again.shares_ == fitted.shares_
+    assert (again.error_, again.rate_) == (fitted.error_, fitted.rate_)
+    assert again.get_params() == fitted.get_params() | {"schema": fitted.schema_}
+
+
+def test_files_that_are_something_else(fitted, tmp_path):
+    from evenhand.common import write_tensors
+
+    other = tmp_path / "other.safetensors"
+    write_tensors(other, {"x": torch.zeros(1)}, {"class": "TabularVAE", "format": 1})
+    with pytest.raises(ValueError, match="should be a file that save"):
+        LongitudinalVAE.load(other)
+    broken = tmp_path / "broken.safetensors"
+    write_tensors(broken, {"x": torch.zeros(1)}, {"class": "LongitudinalVAE", "format": 1})
+    with pytest.raises(ValueError, match="Its parts do not fit"):
+        LongitudinalVAE.load(broken)
+    changed = clone(fitted).set_params(method=Sum())
+    changed._fitted = fitted._fitted
+    with pytest.raises(ValueError, match="method should be a name to be saved"):
+        changed.save(tmp_path / "x.safetensors")
