@@ -39,7 +39,9 @@ def by_given(reports: Sequence[Report]) -> Table:
 
 def coherence(report: Report, n: int, *, own: bool) -> float:
     """The mean coherence (%) given n modalities, of targets that are among them (own) or not."""
-    records = [r for r in report["scores"]["coherence"] if len(r["given"]) == n and (r["target"] in r["given"]) == own]
+    records = [
+        r for r in report["scores"]["coherence"] if len(r["given"]) == n and (r["target"] in r["given"]) == own
+    ]
     return 100 * statistics.fmean(r["value"] for r in records)
 
 
