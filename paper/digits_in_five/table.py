@@ -33,7 +33,7 @@ def by_given(reports: Sequence[Report]) -> Table:
         arms.setdefault(_arm(report), []).append(report)
     rows = [[*_labels(arm), *_numbers(some, arms.get((arm[0], ()), []))] for arm, some in arms.items()]
     header = ["", "goals", "self", *(f"cross, {n} given" for n in GIVEN), "all given", "joint"]
-    header += ["rate, 1 given", "rate, all given", "bound", "all live", "seconds", "seeds"]
+    header += ["rate, 1 given", "rate, all given", "bound", "all live", "seeds"]
     return Table("Coherence (%) of digits in five modalities, SIWAE", [header], rows, _notes(reports), n_labels=2)
 
 
@@ -82,7 +82,6 @@ def _numbers(reports: Sequence[Report], plain: Sequence[Report]) -> list[str | C
         Cell(statistics.fmean(rate(r, n_all) for r in reports), 1),
         Cell(statistics.fmean(r["bounds"]["test"] for r in reports), 1),
         f"{sum(map(all_live, reports))} of {len(reports)}",
-        Cell(statistics.fmean(r["seconds"]["training"] for r in reports), 0),
         str(len(reports)),
     ]
 

@@ -45,17 +45,16 @@ def test_backgrounds_share_no_pixel():
 
 
 def test_every_image_shows_the_digit_of_its_row(five):
-    """Where the background is dark, the digit is what is light: its shape is that of one of the digits."""
+    """What is far from the background in grey has the shape of a digit: the most similar one tells which."""
     rows = five["test"]
     images, digits = small_digits("test")
     strokes = torch.from_numpy(images > in_five.INK).flatten(1).float()
-    for name in rows.data.names:
-        x = rows.data.values[name].float().flatten(2).mean(1)  # grey
-        far = (x - x.median(1, keepdim=True).values).abs()
-        far = far - far.mean(1, keepdim=True)
-        likeness = far @ (strokes - strokes.mean(1, keepdim=True)).T / strokes.std(1)
+    for name, x in rows.data.values.items():
+        grey = x.float().flatten(2).mean(1)
+        far = (grey - grey.median(1, keepdim=True).values).abs()
+        likeness = (far - far.mean(1, keepdim=True)) @ (strokes - strokes.mean(1, keepdim=True)).T / strokes.std(1)
         right = (digits[likeness.argmax(1)] == rows.labels).float().mean()
-        assert right > 0.3, name  # a tenth by chance; a judge that learns is right in 84 to 99 %
+        assert right > (0.5 if name == "m4" else 0.8), name  # the inverse of orange is as light as orange
 
 
 def test_rows_belong_to_the_seed(five):
