@@ -68,7 +68,8 @@ def report_in_five(coherence, goals=(), seed=0):
     subsets = [names[:1], names[1:2], names[2:], names[:2], names[1:], names[::2], names]
     records = [{"given": s, "target": d, "value": coherence(s, d)} for s in subsets for d in names]
     return {
-        "config": {"model": {"experts": "mopoe"}, "impartial": {"goals": list(goals)}, "training": {"seed": seed}},
+        "config": {"model": {"experts": "mopoe"}, "impartial": {"goals": list(goals), "preserve_norm": bool(goals)},
+                   "training": {"seed": seed}},
         "scores": {
             "names": names, "subsets": subsets, "rates": [1, 2, 3, 10, 10, 10, 20], "coherence": records,
             "joint_coherence": 0.5, "classifiers": dict.fromkeys(names, 0.9),
@@ -83,10 +84,10 @@ def test_digits_in_five_are_averaged_by_how_many_are_given(update, monkeypatch):
     better = [report_in_five(lambda s, d: 0.2 * len(s) + 0.3 * (d in s), ("LI",), seed) for seed in range(2)]
     first, second = update.in_five.by_given([*better, *plain]).rows
     assert [str(cell) for cell in first] == [
-        "MoPoE", "none", "40.0", "10.0", "20.0", "60.0", "50.0", "2.0", "20.0", "-1.0", "2 of 2", "2",
+        "MoPoE", "none", "", "40.0", "10.0", "20.0", "60.0", "50.0", "2.0", "20.0", "-1.0", "2 of 2", "2",
     ]  # fmt: skip
-    assert [str(cell) for cell in second[2:7]] == ["50.0", "20.0", "40.0", "90.0", "50.0"]
-    assert [cell.bold for cell in second[2:7]] == [True, True, True, True, False]
+    assert [str(cell) for cell in second[1:8]] == ["LI", "restored", "50.0", "20.0", "40.0", "90.0", "50.0"]
+    assert [cell.bold for cell in second[3:8]] == [True, True, True, True, False]
 
 
 def test_what_is_out_of_date(update, tmp_path):

@@ -1,4 +1,4 @@
-"""Put the reports of runs into the folder beside this file.
+"""Put the reports of runs into the folders beside this file.
 
 python paper/digits_in_five/collect.py runs
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evenhand.lab import read_reports
 
-REPORTS = Path(__file__).resolve().parent / "reports"
+HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
@@ -19,9 +19,10 @@ def main() -> None:
     parser.add_argument("runs", type=Path, help="a folder of runs")
     for report in read_reports(parser.parse_args().runs):
         report["command"] = report["command"].partition(" --out ")[0]  # where runs lay is nobody's concern
-        REPORTS.mkdir(exist_ok=True)
+        folder = HERE / ("restored" if report["config"]["impartial"]["preserve_norm"] else "reports")
+        folder.mkdir(exist_ok=True)
         text = json.dumps(report, separators=(",", ":"))
-        (REPORTS / f"{report['name']}.json").write_text(f"{text}\n", encoding="utf-8")
+        (folder / f"{report['name']}.json").write_text(f"{text}\n", encoding="utf-8")
         print(report["name"])
 
 

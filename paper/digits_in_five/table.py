@@ -13,17 +13,18 @@ from typing import Any
 from evenhand.lab import read_reports
 from evenhand.lab.results import Cell, Table, all_live, better
 
-REPORTS = Path(__file__).resolve().parent / "reports"
+HERE = Path(__file__).resolve().parent
+FOLDERS = (HERE / "reports", HERE / "restored")  # gradients as they are settled, and with restored norms
 MODELS = {"mmvae": "MMVAE", "mopoe": "MoPoE"}
 GIVEN = (1, 2, 3, 4)  # modalities from which another one is generated
 Report = Mapping[str, Any]
-Arm = tuple[str, tuple[str, ...]]
-"""The experts and the goals."""
+Arm = tuple[str, tuple[str, ...], bool]
+"""The experts, the goals, and whether norms are restored."""
 
 
-def table(folder: Path = REPORTS) -> str:
+def table() -> str:
     """The table in Markdown."""
-    return by_given(read_reports(folder)).to_markdown()
+    return by_given(read_reports(*FOLDERS)).to_markdown()
 
 
 def by_given(reports: Sequence[Report]) -> Table:
@@ -31,10 +32,10 @@ def by_given(reports: Sequence[Report]) -> Table:
     arms: dict[Arm, list[Report]] = {}
     for report in sorted(reports, key=_order):
         arms.setdefault(_arm(report), []).append(report)
-    rows = [[*_labels(arm), *_numbers(some, arms.get((arm[0], ()), []))] for arm, some in arms.items()]
-    header = ["", "goals", "self", *(f"cross, {n} given" for n in GIVEN), "all given", "joint"]
+    rows = [[*_labels(arm), *_numbers(some, arms.get((arm[0], (), False), []))] for arm, some in arms.items()]
+    header = ["", "goals", "norms", "self", *(f"cross, {n} given" for n in GIVEN), "all given", "joint"]
     header += ["rate, 1 given", "rate, all given", "bound", "all live", "seeds"]
-    return Table("Coherence (%) of digits in five modalities, SIWAE", [header], rows, _notes(reports), n_labels=2)
+    return Table("Coherence (%) of digits in five modalities, SIWAE", [header], rows, _notes(reports), n_labels=3)
 
 
 def coherence(report: Report, n: int, *, own: bool) -> float:
@@ -52,18 +53,20 @@ def rate(report: Report, n: int) -> float:
 
 
 def _arm(report: Report) -> Arm:
-    config = report["config"]
-    return config["model"]["experts"], tuple(config["impartial"]["goals"])
+    experts, impartial = report["config"]["model"]["experts"], report["config"]["impartial"]
+    goals = tuple(impartial["goals"])
+    return experts, goals, bool(goals) and impartial["preserve_norm"]
 
 
 def _order(report: Report) -> tuple[Any, ...]:
-    experts, goals = _arm(report)
-    return list(MODELS).index(experts), len(goals), report["config"]["training"]["seed"]
+    experts, goals, restored = _arm(report)
+    return list(MODELS).index(experts), len(goals), restored, report["config"]["training"]["seed"]
 
 
 def _labels(arm: Arm) -> list[str]:
-    experts, goals = arm
-    return [MODELS[experts], " + ".join(goals) or "none"]
+    experts, goals, restored = arm
+    norms = "" if not goals else "restored" if restored else "as settled"
+    return [MODELS[experts], " + ".join(goals) or "none", norms]
 
 
 def _numbers(reports: Sequence[Report], plain: Sequence[Report]) -> list[str | Cell]:
