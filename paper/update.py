@@ -21,6 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 from _generation_tables import page as generation_page
 from _imputation_tables import page as imputation_page
 from _panel_tables import page as panel_page
+from digits_in_five import table as in_five
 from multimodal import defaults
 from several_losses._pages import fusion_page, multitask_page
 from summaries import MAIN, REPORTS, summary
@@ -55,6 +56,8 @@ def printed(command: str) -> str:
         return BENCHMARKS[words[1]](PAPER.parent / words[3])
     if words[:2] == ["python", "paper/multimodal/defaults.py"]:
         return defaults.table(words[2])
+    if words == ["python", "paper/digits_in_five/table.py"]:
+        return in_five.table()
     result = CliRunner().invoke(app, words[1:], prog_name=words[0])
     if words[0] != "evenhand" or result.exit_code:
         raise ValueError(f"A part should begin with a command that works. Found {command!r}. {result.output}")

@@ -62,6 +62,34 @@ def test_a_part_with_a_wrong_command_is_an_error(update):
         update.filled("<!-- begin: evenhand results table99 -->\n<!-- end -->")
 
 
+def report_in_five(coherence, goals=(), seed=0):
+    """A report on three modalities whose coherence is a function of what is given and of the target."""
+    names = ["a", "b", "c"]
+    subsets = [names[:1], names[1:2], names[2:], names[:2], names[1:], names[::2], names]
+    records = [{"given": s, "target": d, "value": coherence(s, d)} for s in subsets for d in names]
+    return {
+        "config": {"model": {"experts": "mopoe"}, "impartial": {"goals": list(goals), "preserve_norm": bool(goals)},
+                   "training": {"seed": seed}},
+        "scores": {
+            "names": names, "subsets": subsets, "rates": [1, 2, 3, 10, 10, 10, 20], "coherence": records,
+            "joint_coherence": 0.5, "classifiers": dict.fromkeys(names, 0.9),
+        },
+        "bounds": {"test": -1.0}, "experts": {"share": [[0.5, 0.5]], "rate": [[1.0, 1.0]]},
+    }  # fmt: skip
+
+
+def test_digits_in_five_are_averaged_by_how_many_are_given(update, monkeypatch):
+    monkeypatch.setattr(update.in_five, "GIVEN", (1, 2))
+    plain = [report_in_five(lambda s, d: 0.1 * len(s) + 0.3 * (d in s), seed=seed) for seed in range(2)]
+    better = [report_in_five(lambda s, d: 0.2 * len(s) + 0.3 * (d in s), ("LI",), seed) for seed in range(2)]
+    first, second = update.in_five.by_given([*better, *plain]).rows
+    assert [str(cell) for cell in first] == [
+        "MoPoE", "none", "", "40.0", "10.0", "20.0", "60.0", "50.0", "2.0", "20.0", "-1.0", "2 of 2", "2",
+    ]  # fmt: skip
+    assert [str(cell) for cell in second[1:8]] == ["LI", "restored", "50.0", "20.0", "40.0", "90.0", "50.0"]
+    assert [cell.bold for cell in second[3:8]] == [True, True, True, True, False]
+
+
 def test_what_is_out_of_date(update, tmp_path):
     path = tmp_path / "figure.svg"
     assert update.outdated(path, "")
@@ -82,7 +110,8 @@ def test_configs_are_read_and_bear_their_names():
     assert len(list((PAPER / "table1" / "configs").iterdir())) == 48
     for path in CONFIGS:
         config = read_config(path)
-        assert path.name in ("digits.toml", "default.toml", "fashion.toml") or path.stem == config.name
+        names = ("digits.toml", "default.toml", "fashion.toml", "digits_in_five.toml")
+        assert path.name in names or path.stem == config.name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(PAPER)))

@@ -12,6 +12,7 @@ from evenhand.datasets import LabelledModalities, _mnist, _svhn, split_pairs
 from evenhand.datasets._digits_in_three import _rows as in_three
 from evenhand.datasets._fetch import File
 from evenhand.datasets._mnist_svhn_text._pairs import ALPHABET, WORDS, pair, read_text, text_codes
+from evenhand.datasets._small_digits import small_digits
 from evenhand.modalities.rows import Modalities
 
 from .test_tables import Pooch
@@ -393,7 +394,7 @@ def test_sizes_of_the_stand_in(three, split, n):
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_rows_of_the_stand_in_show_one_digit_and_two_images(three, split):
     data, labels = three[split].data, three[split].labels
-    _, of_images = in_three._images(split)
+    _, of_images = small_digits(split)
     for name in data.names:
         assert torch.equal(of_images[data.index[name]], labels)
         assert torch.equal(data.index[name].bincount(), torch.full((len(of_images),), 5))
@@ -466,7 +467,7 @@ def test_both_images_can_be_recognised(three):
     def items(split, name):
         x = three[split].data.values[name].double().flatten(2).mean(1)  # grey
         x = x - x.mean(1, keepdim=True)
-        return (x / x.norm(dim=1, keepdim=True)).numpy(), in_three._images(split)[1].numpy()
+        return (x / x.norm(dim=1, keepdim=True)).numpy(), small_digits(split)[1].numpy()
 
     for name, least in (("digit", 0.95), ("colour", 0.85)):
         assert SVC(C=10).fit(*items("train", name)).score(*items("test", name)) > least

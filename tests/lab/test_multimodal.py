@@ -230,6 +230,15 @@ def test_seeds_have_their_own_training_rows_and_the_same_test_rows():
     assert torch.equal(one.test.data.values["colour"], other.test.data.values["colour"])
 
 
+def test_latent_classification_can_be_left_out(tmp_path):
+    config = replace(TINY, evaluation=replace(TINY.evaluation, without_latent=True))
+    assert from_dict(to_dict(config)) == config
+    assert "without_latent" not in to_dict(TINY)["evaluation"]  # hashes of other configs stay as they were
+    _, report = start(config, tmp_path)
+    assert report["scores"]["latent_classification"] == report["validation"]["latent_classification"] == []
+    assert len(report["scores"]["coherence"]) == 7 * 3
+
+
 @pytest.mark.parametrize("rows", [5, 10**6])
 def test_rows_must_be_there(rows, tmp_path):
     config = replace(TINY, data=MultimodalData("digits_in_three", rows))

@@ -216,12 +216,20 @@ def test_a_mistake_leaves_no_directory(folder):
 
 
 def test_ours_are_such_objects():
-    assert list(MULTIMODAL) == ["mnist_svhn_text", "digits_in_three", "fashion_mnist"]
+    sizes = {
+        "mnist_svhn_text": 3,
+        "digits_in_three": 3,
+        "fashion_mnist": 3,
+        "digits_in_five": 5,
+        "polymnist": 5,
+        "cub": 2,
+    }
+    assert list(MULTIMODAL) == list(sizes)
     for name, dataset in MULTIMODAL.items():
         assert multimodal(name) is dataset
         assert dataset.name == name
         made = dataset.modalities(dataset.n_latent, n_layers=1, seed=0)
-        assert len(made) == 3
+        assert len(made) == sizes[name]
 
 
 @pytest.mark.parametrize(

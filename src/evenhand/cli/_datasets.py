@@ -105,5 +105,6 @@ def _verified(name: str) -> str:
     if place == "not here":
         raise FileNotFoundError(f"it is not here. To fetch it: evenhand datasets fetch {name}")
     CATALOGUE[name].read()
-    checked = "rows and columns are" if place == "package" else "checksums, rows and columns are"
+    known = place != "package" and not CATALOGUE[name].unpacked
+    checked = "checksums, rows and columns are" if known else "rows and columns are"
     return f"{checked} as they should be ({place})"

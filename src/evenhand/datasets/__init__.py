@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from ._adult import adult
     from ._bank import bank
     from ._credit import credit
+    from ._cub import Vocabulary, cub, cub_modalities, cub_vocabulary
     from ._dataset import Dataset
     from ._diamonds import diamonds
+    from ._digits_in_five import digits_in_five, digits_in_five_modalities
     from ._digits_in_three import digits_in_three, digits_in_three_modalities
     from ._elnino import elnino
     from ._fashion_mnist import fashion_mnist, fashion_mnist_modalities
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         text_codes,
     )
     from ._multimodal_dataset import MultimodalDataset
+    from ._polymnist import polymnist, polymnist_modalities
     from ._rwm5yr import rwm5yr
     from ._svhn import svhn
     from ._wine import wine
@@ -67,10 +70,16 @@ __all__ = [
     "Split",
     "TextDecoder",
     "TextEncoder",
+    "Vocabulary",
     "adult",
     "bank",
     "credit",
+    "cub",
+    "cub_modalities",
+    "cub_vocabulary",
     "diamonds",
+    "digits_in_five",
+    "digits_in_five_modalities",
     "digits_in_three",
     "digits_in_three_modalities",
     "elnino",
@@ -90,6 +99,8 @@ __all__ = [
     "multimodal",
     "need",
     "own_place",
+    "polymnist",
+    "polymnist_modalities",
     "read_text",
     "rwm5yr",
     "split_pairs",
@@ -99,7 +110,9 @@ __all__ = [
 ]
 
 _OTHERS = {
+    "_cub": ("Vocabulary", "cub_modalities", "cub_vocabulary"),
     "_dataset": ("Dataset",),
+    "_digits_in_five": ("digits_in_five_modalities",),
     "_digits_in_three": ("digits_in_three_modalities",),
     "_fashion_mnist": ("fashion_mnist_modalities",),
     "_fetch": ("File", "find", "in_package", "need"),
@@ -110,6 +123,7 @@ _OTHERS = {
         "TextEncoder", "mnist_svhn_text", "mnist_svhn_text_modalities", "read_text", "text_codes",
     ),
     "_multimodal_dataset": ("MultimodalDataset",),
+    "_polymnist": ("polymnist_modalities",),
 }  # fmt: skip
 _HOMES = {name: f"_{name}" for name in CATALOGUE}  # each in the file of its name
 _HOMES |= {name: module for module, names in _OTHERS.items() for name in names}

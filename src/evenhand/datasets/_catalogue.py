@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from ._fetch import Place, place_of
+from ._unpacked import is_unpacked
 
 SPLITS = ("train", "test")
 
@@ -23,6 +24,7 @@ class Entry:
         source: Where the data come from.
         splits: The arguments it is loaded with; a table has none.
         package: The package that brings it, if nothing has to be fetched.
+        unpacked: Files and folders of a data set that a user unpacks by hand; such a one has no checksums.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Entry:
     source: str
     splits: tuple[str, ...] = ()
     package: str = ""
+    unpacked: tuple[str, ...] = ()
 
     @property
     def is_table(self) -> bool:
@@ -46,7 +49,11 @@ class Entry:
     @property
     def place(self) -> Place:
         """Where its files are."""
-        return "package" if self.package else place_of(self.name, self._module().ALTERNATIVES)
+        if self.package:
+            return "package"
+        if self.unpacked:
+            return "folder" if is_unpacked(self.name, self.unpacked) else "not here"
+        return place_of(self.name, self._module().ALTERNATIVES)
 
     def _module(self) -> Any:
         return import_module(f"._{self.name}", __package__)
@@ -79,6 +86,33 @@ _ENTRIES = (
         f"{_UCI}/80/optical+recognition+of+handwritten+digits",
         SPLITS,
         package="scikit-learn",
+    ),
+    Entry(
+        "digits_in_five",
+        3_594,
+        5,
+        "CC BY 4.0 (digits), CC BY 2.0 (photographs)",
+        f"{_UCI}/80/optical+recognition+of+handwritten+digits",
+        SPLITS,
+        package="scikit-learn",
+    ),
+    Entry(
+        "polymnist",
+        70_000,
+        5,
+        "see its source",
+        "https://zenodo.org/record/4899160",
+        SPLITS,
+        unpacked=SPLITS,
+    ),
+    Entry(
+        "cub",
+        117_880,
+        2,
+        "see its source",
+        "http://www.robots.ox.ac.uk/~yshi/mmdgm/datasets/cub.zip",
+        SPLITS,
+        unpacked=(*SPLITS, "text_trainvalclasses.txt", "text_testclasses.txt"),
     ),
 )
 

@@ -10,12 +10,16 @@ from pathlib import Path
 from types import ModuleType
 
 from ..common import ArgumentError
+from ._cub import CUB
+from ._digits_in_five import DIGITS_IN_FIVE
 from ._digits_in_three import DIGITS_IN_THREE
 from ._fashion_mnist import FASHION_MNIST
 from ._mnist_svhn_text import MNIST_SVHN_TEXT
 from ._multimodal_dataset import MultimodalDataset
+from ._polymnist import POLYMNIST
 
-MULTIMODAL = {dataset.name: dataset for dataset in (MNIST_SVHN_TEXT, DIGITS_IN_THREE, FASHION_MNIST)}
+_OURS = (MNIST_SVHN_TEXT, DIGITS_IN_THREE, FASHION_MNIST, DIGITS_IN_FIVE, POLYMNIST, CUB)
+MULTIMODAL = {dataset.name: dataset for dataset in _OURS}
 """Ours, by name."""
 
 EXPECTED = (

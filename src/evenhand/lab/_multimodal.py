@@ -279,10 +279,11 @@ def _score(
 ) -> dict[str, Any]:
     n = config.evaluation.rows or None
     labelled = train.labels is not None and judged.labels is not None
+    learns = labelled and not config.evaluation.without_latent
     # one seed for all: whatever is compared is compared on the same test rows
     return evaluate(
         model.network,
-        cast("Labelled", train) if labelled else None,
+        cast("Labelled", train) if learns else None,
         cast("Labelled", judged),  # labels are not asked for where there are no judges
         judges,
         n_rows=n,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ...common import check_integer
 from ...modalities.rows import Modalities
@@ -16,6 +15,7 @@ from .._catalogue import CATALOGUE
 from .._fetch import need
 from .._labelled import LabelledModalities, Split, check_split, pair_with_others
 from .._mnist_svhn_text import text_codes
+from .._small_digits import small_digits
 
 SIDE = 16  # of a coloured view, in pixels
 MOVE = 0.75  # at most, in pixels
@@ -44,7 +44,7 @@ def digits_in_three(split: Split = "train", *, seed: int = 0, repeats: int = 5) 
     check_split(split)
     check_integer("repeats", repeats)
     generator = torch.Generator().manual_seed(seed)
-    images, labels = _images(split)
+    images, labels = small_digits(split)
     rows, others = pair_with_others(labels, repeats, generator)
     values = {
         "digit": torch.from_numpy((images * 255).round().astype(np.uint8))[:, None],
@@ -94,13 +94,3 @@ def _colours(n: int, rng: np.random.Generator) -> np.ndarray:
     while (faint := abs((colours[0] - colours[1]) @ LUMINANCE) < CONTRAST).any():
         colours[:, faint] = rng.random((2, faint.sum(), 3))
     return colours
-
-
-def _images(split: Split) -> tuple[np.ndarray, Tensor]:
-    """The images of the split with ink from 0 to 1, and their digits: every fifth of a digit is for tests."""
-    digits = need("sklearn.datasets").load_digits()
-    rank = np.zeros(len(digits.target), int)
-    for digit in range(10):
-        rank[digits.target == digit] = np.arange((digits.target == digit).sum())
-    chosen = (rank % 5 == 4) == (split == "test")
-    return digits.images[chosen] / 16, torch.from_numpy(digits.target[chosen].astype(np.int64))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...modalities.estimator import Modality
 from ...modalities.likelihoods import Categorical, Laplace
+from .._from_shapes import check_one_layer
 from .._mnist_svhn_text import ALPHABET
 from ._rows import LENGTH
 
@@ -16,8 +17,7 @@ def fashion_mnist_modalities(n_latent: int = 20, *, n_layers: int = 1, seed: int
         n_layers: Should be 1: networks that are made from shapes leave no choice.
         seed: Of the initial weights, which the model draws with its own.
     """
-    if n_layers != 1:
-        raise ValueError(f"n_layers should be 1, since networks are made from shapes here. Found {n_layers}.")
+    check_one_layer(n_layers)
     image = Modality(likelihood=Laplace(), shape=(1, 28, 28))
     text = Modality(likelihood=Categorical(len(ALPHABET)), shape=(LENGTH,))
     return {"article": image, "other": image, "text": text}

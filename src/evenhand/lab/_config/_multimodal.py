@@ -184,10 +184,13 @@ class MultimodalEvaluation:
     Attributes:
         rows: How many test rows; 0 for all.
         judge: Which classifiers see generated images: "published", or the larger "strong" ones.
+        without_latent: Whether latent classification is left out. It has a classifier for every subset of
+            modalities, which takes longer than all other scores where there are many.
     """
 
     rows: int = 10_000
     judge: Judge = "published"
+    without_latent: bool = field(default=False, metadata=WRITTEN_IF_SET)
 
     def __post_init__(self) -> None:
         check_integer("evaluation.rows", self.rows, 0)

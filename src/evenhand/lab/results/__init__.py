@@ -21,7 +21,7 @@ from ._score_rows import (
     reconstruction_rows,
 )
 from ._selection import MODELS, chosen_results, data_of, different_settings, impartiality_label
-from ._statistics import ALPHA, TTest, corrected_paired_t_test, wilson
+from ._statistics import ALPHA, TTest, better, corrected_paired_t_test, wilson
 from ._survivors import collected, read_survivals, survival
 from ._table import UNKNOWN, Cell, Line, Table
 from ._verdict import CODES, FEW, HOLES, ROWS, Advice, Role, fair, few_rows, verdict
@@ -57,6 +57,7 @@ __all__ = [
     "Tally",
     "all_live",
     "beside_the_paper",
+    "better",
     "chosen_results",
     "coherence_by_objective",
     "coherence_rows",

@@ -1,0 +1,20 @@
+"""The modalities of PolyMNIST: likelihoods and shapes alone, so that networks are the default ones."""
+
+from __future__ import annotations
+
+from ...modalities.estimator import Modality
+from ...modalities.likelihoods import Laplace
+from .._from_shapes import check_one_layer
+from ._rows import NAMES, SIDE
+
+
+def polymnist_modalities(n_latent: int = 64, *, n_layers: int = 1, seed: int = 0) -> dict[str, Modality]:
+    """Laplace likelihoods for all images; the model makes its networks from the shapes.
+
+    Args:
+        n_latent: Size of the latent space, which the model knows by itself.
+        n_layers: Should be 1: networks that are made from shapes leave no choice.
+        seed: Of the initial weights, which the model draws with its own.
+    """
+    check_one_layer(n_layers)
+    return {name: Modality(likelihood=Laplace(0.75), shape=(3, SIDE, SIDE)) for name in NAMES}
