@@ -36,10 +36,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    model : {"twoway", "vae", "hivae"}
-        One trunk with two ways on; or the paper's VAE or HI-VAE, where all goes through the latent variables.
+    model : {"twoway", "vae", "hivae", "vaem"}
+        One trunk with two ways on; or the paper's VAE or HI-VAE, or VAEM, where all goes through latent variables.
     objective : {"elbo", "iwae", "dreg"}
-        What is maximised; "dreg" is the bound of "iwae" with another gradient. HI-VAE lacks "dreg".
+        What is maximised; "dreg" is the bound of "iwae" with another gradient. HI-VAE lacks "dreg",
+        and VAEM has "elbo" alone.
     method : "auto", str, Method or list
         What settles the conflict among columns, such as "imtlg" or "gradnorm>>pcgrad"; "sum" is plain training. A
         list is tried like "auto", which tries two; "thorough" tries all, with several KL weights, for minutes.
