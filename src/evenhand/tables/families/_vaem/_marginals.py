@@ -97,9 +97,3 @@ class Marginals(nn.Module):
 def _linear(layer: StackedLinear, own: Tensor, x: Tensor) -> Tensor:
     assert layer.bias is not None
     return torch.baddbmm(layer.bias.unsqueeze(1), x, (layer.weight * own.to(layer.weight)).mT)
-
-
-def divergence(mean: Tensor, scale: Tensor, centre: Tensor | float = 0.0, width: Tensor | float = 1.0) -> Tensor:
-    """KL(N(mean, scale) || N(centre, width)) of single variables."""
-    ratio = scale / width
-    return 0.5 * (ratio.square() + ((mean - centre) / width).square() - 1) - ratio.log()

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ....common import log_normal
+from ....common import log_normal, normal_divergence
 from ...kinds import TableLikelihood
 from .._family import Family, Heads, Sizes, Statistics
 from .._latent import Latent
 from .._layers import GAINS, StackedLinear
-from ._marginals import Marginals, divergence
+from ._marginals import Marginals
 
 MARGINAL_STEPS = 500
 """Steps of the first stage: a column alone is learnt soon."""
@@ -135,7 +135,7 @@ class VAEM(Family):
         assert not fixed_density, "DReG, which needs a fixed density, is not for VAEM"
         mean, scale = self.encode(inputs)
         for_h, for_e = noise.split([self.n_latent, self.likelihood.n], -1)
-        kl, mean, scale = divergence(mean, scale).sum(-1), mean.unsqueeze(1), scale.unsqueeze(1)
+        kl, mean, scale = normal_divergence(mean, scale).sum(-1), mean.unsqueeze(1), scale.unsqueeze(1)
         h = torch.addcmul(mean, scale, for_h)
         found = Latent(h, log_normal(h, mean, scale.log()), log_normal(h, 0.0), kl)
         if self.training:
@@ -148,7 +148,7 @@ class VAEM(Family):
         centre, width = _moments(self._outputs(found.z))
         e = torch.where(visible > 0, (mean + scale * noise - centre) / width, noise)
         log_q = log_normal(noise, 0.0) + (visible * (width / scale).log()).sum(-1)
-        kl = (visible * divergence(mean, scale, centre, width)).sum(-1).mean(1)
+        kl = (visible * normal_divergence(mean, scale, centre, width)).sum(-1).mean(1)
         densities = {"log_q": found.log_q + log_q, "log_prior": found.log_prior + log_normal(e, 0.0)}
         return replace(found, z=_joined(found.z, e), kl=found.kl + kl, **densities)
 
@@ -186,10 +186,10 @@ class VAEM(Family):
         mean, scale = (x.unsqueeze(1) for x in self.marginals.encode(self.marginals.cells(targets)))
         raw = self.marginals.decode(mean + scale * noise.detach())
         log_p = self.likelihood.log_prob(raw, targets.unsqueeze(1))
-        given_h = log_p.detach() - divergence(mean.detach(), scale.detach(), *_moments(heads))
+        given_h = log_p.detach() - normal_divergence(mean.detach(), scale.detach(), *_moments(heads))
         if not self.training:
             return given_h
-        alone = log_p - MARGINAL_KL * divergence(mean, scale)
+        alone = log_p - MARGINAL_KL * normal_divergence(mean, scale)
         return self.first * alone + given_h
 
 
