@@ -16,7 +16,7 @@ from evenhand.tables import Schema, TabularVAE
 TARGETS = {"wine": "alcohol", "labour": "re78", "diamonds": "price", "hi": "whi"}
 """What is to be known of every table."""
 
-N_TRAIN, N_TEST, N_SAMPLES = 1500, 200, 20
+N_TRAIN, N_TEST, N_SAMPLES, COPIES = 1500, 200, 30, 3
 Ask = Callable[[pd.DataFrame], list[str | None]]
 """From rows with missing cells to the column to ask for in every row."""
 
@@ -94,7 +94,7 @@ def random_orders(task: Task, seed: int) -> list[list[str]]:
 
 
 def information_order(task: Task, seed: int) -> list[list[str]]:
-    """One order for all rows: by mutual information with the target in training rows, as scikit-learn estimates it."""
+    """One order for all rows: by mutual information with the target in training rows, as scikit-learn has it."""
     codes = {name: _codes(task.train[name], task.is_number(name)) for name in task.schema.names}
     estimate = mutual_info_regression if task.is_number(task.target) else mutual_info_classif
     features = np.stack([codes[name] for name in task.others], 1)
@@ -108,14 +108,24 @@ def _codes(cells: pd.Series, number: bool) -> NDArray[np.float64]:
     return cells.to_numpy(float) if number else pd.factorize(cells)[0].astype(float)
 
 
+def with_holes(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Copies of rows, each with holes of its own, from none to all cells: rows that are asked about begin empty.
+
+    `hide` would not do: cells that it hides are scored, and q(z|x) is not the posterior given the visible ones then.
+    """
+    rng = np.random.default_rng(seed)
+    copies = [rows.astype(object).mask(rng.random(rows.shape) < rng.random((len(rows), 1))) for _ in range(COPIES)]
+    return pd.concat(copies, ignore_index=True)
+
+
 def curves(name: str, seed: int, family: str, steps: int) -> dict[str, list[float]]:
     """The curves of one table and one seed, by who asks."""
     task = Task.load(name, seed)
-    epochs = steps // (int(0.9 * N_TRAIN) // 256)
-    # half of the cells are hidden in training, since rows begin empty
-    sizes = {"n_hidden": 64, "n_layers": 2, "max_epochs": epochs, "patience": 40}
-    options = {"method": "sum", "hide": 0.5, **sizes}
-    model = TabularVAE(model=family, schema=task.schema, random_state=seed, verbose=False, **options).fit(task.train)
+    rows = with_holes(task.train, seed)
+    epochs = steps // (int(0.9 * len(rows)) // 256)
+    options = {"method": "sum", "kl_weight": 1.0, "hide": 0.0, "n_hidden": 64, "n_layers": 2, "patience": 40}
+    model = TabularVAE(model=family, schema=task.schema, max_epochs=epochs, random_state=seed, verbose=False, **options)
+    model.fit(rows)
     askers = {
         "reward": by_reward(task, model),
         "mutual information": by_order(information_order(task, seed)),
