@@ -124,7 +124,9 @@ def curves(name: str, seed: int, family: str, steps: int) -> dict[str, list[floa
     rows = with_holes(task.train, seed)
     epochs = steps // (int(0.9 * len(rows)) // 256)
     options = {"method": "sum", "kl_weight": 1.0, "hide": 0.0, "n_hidden": 64, "n_layers": 2, "patience": 40}
-    model = TabularVAE(model=family, schema=task.schema, max_epochs=epochs, random_state=seed, verbose=False, **options)
+    model = TabularVAE(
+        model=family, schema=task.schema, max_epochs=epochs, random_state=seed, verbose=False, **options
+    )
     model.fit(rows)
     askers = {
         "reward": by_reward(task, model),

@@ -27,6 +27,7 @@ from ._fitted import (
 )
 
 SHOWN = 10  # rows
+HIDE = 0.5  # of the cells in training, on average: rows that are asked about may be almost empty
 ABLE = ("vaem", "twoway", "vae")  # whose latent variables are Gaussian given a row
 
 
@@ -78,7 +79,7 @@ def acquire(
         ready = load_model(model, "--model")
     loaded = load_frame(console, data, schema, header, missing)
     _check_target(loaded.frame, target, (ready.schema_ if ready else loaded.known).names)
-    fitted = ready or fit(console, loaded, **{"model": "vaem", **options})
+    fitted = ready or fit(console, loaded, **{"model": "vaem", "hide": HIDE, **options})
     keep_model(console, fitted, save_model)
     console.begin("weighing the missing cells")
     with arguments(model="--model"):

@@ -124,13 +124,13 @@ class VAEM(Family):
         """Mean and scale of q(h|x), ``[R, B, L]``, from what `look` gives."""
         codes, _, visible = inputs.chunk(3, -1)
         mean, raw = self.posterior(self.encoder(torch.cat([codes * visible, visible], -1))).chunk(2, -1)
-        return mean, F.softplus(raw) + SMALLEST_SCALE
+        return mean, _width(raw)
 
     def infer(self, inputs: Tensor, noise: Tensor, *, fixed_density: bool = False) -> Latent:
         """Samples of h and e and their densities.
 
-        In training e is noise: `log_prob` knows the codes of the cells that it scores. Otherwise it is that of the
-        codes of visible cells, as their encoders have them.
+        In training e is noise, since `log_prob` knows the codes of the cells that it scores, and s says which cells
+        are visible. Otherwise e is that of the codes of visible cells, as their encoders have them.
         """
         assert not fixed_density, "DReG, which needs a fixed density, is not for VAEM"
         mean, scale = self.encode(inputs)
@@ -139,13 +139,15 @@ class VAEM(Family):
         h = torch.addcmul(mean, scale, for_h)
         found = Latent(h, log_normal(h, mean, scale.log()), log_normal(h, 0.0), kl)
         if self.training:
-            return replace(found, z=_joined(h, for_e))
+            visible = inputs.chunk(3, -1)[2].unsqueeze(1)
+            return replace(found, z=_joined(h, for_e), s=visible.expand(*h.shape[:-1], -1))
         return self._with_codes(found, inputs, for_e)
 
     def _with_codes(self, found: Latent, inputs: Tensor, noise: Tensor) -> Latent:
         """h, and e: that of the codes of visible cells, and noise for the others."""
         mean, scale, visible = (x.unsqueeze(1) for x in inputs.chunk(3, -1))
-        centre, width = _moments(self._outputs(found.z))
+        centre, raw = self._outputs(found.z).chunk(2, -1)
+        width = _width(raw)
         e = torch.where(visible > 0, (mean + scale * noise - centre) / width, noise)
         log_q = log_normal(noise, 0.0) + (visible * (width / scale).log()).sum(-1)
         kl = (visible * normal_divergence(mean, scale, centre, width)).sum(-1).mean(1)
@@ -164,10 +166,14 @@ class VAEM(Family):
         return Latent.of_samples(z)
 
     def decode(self, latent: Latent, blocks: Sequence[Heads] = (), *, frozen: bool = False) -> Tensor:
-        """What the heads say of the mean and the scale of every code, and e, ``[R, K, B, 3 D]``."""
+        """What the heads say of the mean and the scale of every code, e, and which cells are scored given h.
+
+        ``[R, K, B, 4 D]``.
+        """
         assert not frozen, "DReG, which needs a frozen decoder, is not for VAEM"
         h, e = latent.z.split([self.n_latent, self.likelihood.n], -1)
-        return torch.cat([self._outputs(h, blocks), e], -1)
+        scored = torch.ones_like(e) if latent.s is None else latent.s
+        return torch.cat([self._outputs(h, blocks), e, scored], -1)
 
     def _outputs(self, h: Tensor, blocks: Sequence[Heads] = ()) -> Tensor:
         y = self.decoder(h.flatten(1, 2))
@@ -176,27 +182,28 @@ class VAEM(Family):
 
     def natural(self, outputs: Tensor, statistics: Statistics | None = None) -> Tensor:
         """Natural parameters of the columns at their codes."""
-        heads, e = outputs.tensor_split([2 * self.likelihood.n], -1)
-        centre, width = _moments(heads)
-        return self.likelihood.constrain(self.marginals.decode(centre + width * e))
+        centre, raw, e, _ = outputs.chunk(4, -1)
+        return self.likelihood.constrain(self.marginals.decode(centre + _width(raw) * e))
 
     def log_prob(self, outputs: Tensor, targets: Tensor, statistics: Statistics | None = None) -> Tensor:
-        """Lower bounds of log p(x_d|h); while the first stage is trained, that of log p(x_d) is added."""
-        heads, noise = outputs.tensor_split([2 * self.likelihood.n], -1)
+        """Lower bounds of log p(x_d|h); while the first stage is trained, that of log p(x_d) is added.
+
+        In training a cell that is hidden from h is not scored given h: only then is q(h|x) the posterior given the
+        cells that are visible, which acquisition is about.
+        """
+        centre, raw, noise, scored = outputs.chunk(4, -1)
         mean, scale = (x.unsqueeze(1) for x in self.marginals.encode(self.marginals.cells(targets)))
-        raw = self.marginals.decode(mean + scale * noise.detach())
-        log_p = self.likelihood.log_prob(raw, targets.unsqueeze(1))
-        given_h = log_p.detach() - normal_divergence(mean.detach(), scale.detach(), *_moments(heads))
+        log_p = self.likelihood.log_prob(self.marginals.decode(mean + scale * noise.detach()), targets.unsqueeze(1))
+        given_h = log_p.detach() - normal_divergence(mean.detach(), scale.detach(), centre, _width(raw))
         if not self.training:
             return given_h
         alone = log_p - MARGINAL_KL * normal_divergence(mean, scale)
-        return self.first * alone + given_h
+        return self.first * alone + scored * given_h
 
 
-def _moments(heads: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and scale of p(z|h), from what the heads put out."""
-    centre, raw = heads.chunk(2, -1)
-    return centre, F.softplus(raw) + SMALLEST_SCALE
+def _width(raw: Tensor) -> Tensor:
+    """The scale of p(z|h), from what its heads put out."""
+    return F.softplus(raw) + SMALLEST_SCALE
 
 
 def _joined(h: Tensor, e: Tensor) -> Tensor:
