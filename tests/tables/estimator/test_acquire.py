@@ -24,7 +24,7 @@ def model():
             "y": near + 0.2 * rng.normal(size=400),
         }
     )
-    options = {"method": "sum", "kl_weight": 1.0, "n_hidden": 32, "n_layers": 1, "lr": 5e-3}
+    options = {"method": "sum", "kl_weight": 1.0, "hide": 0.5, "n_hidden": 32, "n_layers": 1, "lr": 5e-3}
     return TabularVAE(model="vaem", max_epochs=600, random_state=0, **options).fit(frame), frame
 
 
@@ -33,7 +33,7 @@ def test_the_cell_that_tells_most_comes_first(model):
     blank = frame.head(3).assign(near=np.nan, far=np.nan, y=np.nan, some=None)
     for wish in estimator.acquire(blank, "y", budget=3):
         assert next(iter(wish)) == "near"
-        assert wish["near"] > 0.5
+        assert wish["near"] > 0.3
         assert abs(wish["far"]) < 0.1
         assert list(wish.values()) == sorted(wish.values(), reverse=True)
         assert wish["some"] < wish["near"]

@@ -264,8 +264,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """Which missing cells of a row to ask for, if the aim is to know its cell in a target column.
 
         Ask for the first one, write the answer into the row, and call again: what the second is worth depends on the
-        answer. Made for ``model="vaem"`` with ``hide=0.5``, so that it knows rows with few cells. HI-VAE, whose latent
-        variables are not Gaussian given a row, cannot tell.
+        answer. Made for ``model="vaem"`` with ``hide=0.5``, so that it knows rows with few cells. HI-VAE, whose
+        latent variables are not Gaussian given a row, cannot tell.
 
         Parameters
         ----------
