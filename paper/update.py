@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
+from _acquisition_tables import page as acquisition_page
 from _generation_tables import page as generation_page
 from _imputation_tables import page as imputation_page
 from _panel_tables import page as panel_page
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "benchmarks/longitudinal.py": panel_page,
     "benchmarks/multitask.py": multitask_page,
     "benchmarks/fusion.py": fusion_page,
+    "benchmarks/acquire.py": acquisition_page,
 }
 PART = re.compile(r"(<!-- begin: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 MULTIMODAL = PAPER / "multimodal" / "reports"

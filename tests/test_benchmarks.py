@@ -170,3 +170,30 @@ def test_a_copy_gives_its_members_away():
     rows = Rows(None, schema_of("real", "real"), rng.normal(size=(300, 2)), rng.normal(size=(300, 2)), None, 0)
     assert membership(rows, rows.train) == 1
     assert membership(rows, rng.normal(size=(300, 2))) == pytest.approx(0.5, abs=0.06)
+
+
+def test_acquisition_asks_for_every_cell_once_and_counts_both_ends():
+    import pandas as pd
+    from _acquisition import Task, by_order, curve, random_orders
+
+    truth = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"], "y": [1.0, 2.0, 4.0]})
+    task = Task(truth, truth, Schema.infer(truth.loc[[0, 1, 2] * 20]), "y")
+
+    class Known:
+        """Guesses the target once "a" is known, and the mean before."""
+
+        def transform(self, rows):
+            return rows.assign(y=truth.y.where(rows.a.notna(), truth.y.mean()))
+
+    first, last = (curve(task, Known(), by_order([order] * 3)) for order in (["a", "b"], ["b", "a"]))
+    assert first == pytest.approx([1, 0, 0])
+    assert last == pytest.approx([1, 1, 0])
+    assert all(sorted(order) == ["a", "b"] for order in random_orders(task, 0))
+
+
+def test_acquisition_is_summed_up_without_its_ends():
+    from _acquisition_tables import against, inner_mean
+
+    assert inner_mean([9.0, 1.0, 3.0, 9.0]) == 2
+    assert against([1.0, 1.1, 0.9], [2.0, 2.1, 1.9]) == "**-1.000 ± 0.000**"
+    assert not against([1.0, 3.0], [2.0, 2.0]).startswith("**")

@@ -14,7 +14,19 @@ import evenhand.cli
 from evenhand.cli._app import app
 
 HEAVY = {"torch", "numpy", "pandas", "sklearn", "matplotlib", "rich", "jinja2"}
-VERBS = ("compare", "diagnose", "schema", "impute", "sample", "run", "report", "reproduce", "results", "datasets")
+VERBS = (
+    "compare",
+    "diagnose",
+    "schema",
+    "impute",
+    "sample",
+    "acquire",
+    "run",
+    "report",
+    "reproduce",
+    "results",
+    "datasets",
+)
 
 
 def start(*args, **options):

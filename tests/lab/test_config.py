@@ -296,7 +296,7 @@ def other_values(value, hint):
     return {
         bool: lambda: [not value],
         int: lambda: [value + 1],
-        float: lambda: [value * 1.01, math.nextafter(value, math.inf)],
+        float: lambda: [value * 1.01 or 1.0, math.nextafter(value, math.inf)],
         str: lambda: [value + "x"],
     }[hint]()
 

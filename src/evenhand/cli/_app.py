@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from ._acquire import acquire
 from ._compare import compare
 from ._console import Console
 from ._datasets import app as datasets
@@ -76,6 +77,6 @@ def evenhand(
     ctx.obj.quiet, ctx.obj.json = quiet, json
 
 
-for verb in (compare, diagnose, schema, impute, sample, run, report, reproduce, results):
+for verb in (compare, diagnose, schema, impute, sample, acquire, run, report, reproduce, results):
     app.command()(verb)
 app.add_typer(datasets, name="datasets")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Method = Annotated[
     str, typer.Option("--method", help="'auto' tries many; 'sum' is plain training.", autocompletion=complete_methods)
 ]
-FAMILIES = ("twoway", "vae", "hivae")
+FAMILIES = ("twoway", "vae", "hivae", "vaem")
 Family = Annotated[
     str | None,
     typer.Option(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._device import find_device
     from ._heartbeat import Heartbeat
     from ._latent_mixture import LatentMixture
-    from ._normal import log_normal
+    from ._normal import log_normal, normal_divergence
     from ._progress import Tick, progress_bar
     from ._tensor_file import check_format, read_tensors, write_tensors
 
@@ -37,6 +37,7 @@ __all__ = [
     "is_integer",
     "is_number",
     "log_normal",
+    "normal_divergence",
     "pack",
     "progress_bar",
     "read_checkpoint",
@@ -55,6 +56,7 @@ _HOMES = {
     "check_format": "_tensor_file",
     "find_device": "_device",
     "log_normal": "_normal",
+    "normal_divergence": "_normal",
     "pack": "_captured",
     "progress_bar": "_progress",
     "read_checkpoint": "_checkpoint",

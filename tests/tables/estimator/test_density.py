@@ -64,7 +64,9 @@ def test_missing_cells_are_left_out():
     assert np.abs(nothing).max() < 0.5  # log p of no cells is 0
 
 
-@pytest.mark.parametrize("options", [{}, {"model": "hivae", "n_latent": None}], ids=["vae", "hivae"])
+@pytest.mark.parametrize(
+    "options", [{}, {"model": "hivae", "n_latent": None}, {"model": "vaem"}], ids=["twoway", "hivae", "vaem"]
+)
 def test_rows_do_not_influence_each_other(options):
     frame, estimator = table(), fitted(**options)
     scores = estimator.score_samples(frame)

@@ -16,6 +16,7 @@ VARIANTS = {
     "iwae": {"objective": "iwae", "n_samples": 4},
     "dreg": {"objective": "dreg", "n_samples": 4},
     "hivae": {"model": "hivae", "n_latent": None},
+    "vaem": {"model": "vaem"},
     "hivae with a method": {"model": "hivae", "n_latent": 3, "method": "imtlg>>pcgrad"},
     "dreg with a method": {"objective": "dreg", "n_samples": 2, "method": "gradnorm"},
 }

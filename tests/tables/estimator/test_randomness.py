@@ -11,6 +11,7 @@ OPTIONS = [
     {"objective": "iwae", "n_samples": 3},
     {"objective": "dreg", "n_samples": 3},
     {"model": "hivae", "n_latent": None},
+    {"model": "vaem"},
     {"aggregate": "median"},
 ]
 

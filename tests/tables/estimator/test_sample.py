@@ -23,7 +23,9 @@ from ._tables import (
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("options", [{}, {"model": "hivae", "n_latent": None}], ids=["vae", "hivae"])
+@pytest.mark.parametrize(
+    "options", [{}, {"model": "hivae", "n_latent": None}, {"model": "vaem"}], ids=["twoway", "hivae", "vaem"]
+)
 def test_rows_have_the_form_of_the_table(library, options):
     frame, estimator = table(library), fitted(library, **options)
     new = estimator.sample(30)

@@ -45,7 +45,9 @@ def file(tmp_path):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("options", [{}, {"model": "hivae", "n_latent": None}], ids=["vae", "hivae"])
+@pytest.mark.parametrize(
+    "options", [{}, {"model": "hivae", "n_latent": None}, {"model": "vaem"}], ids=["twoway", "hivae", "vaem"]
+)
 @pytest.mark.parametrize("sampled", [False, True], ids=["fresh", "sampled"])
 def test_what_is_loaded_is_equal(library, options, sampled, tmp_path):
     estimator, X = fitted(library, **options), table(library)
@@ -74,7 +76,9 @@ def test_what_is_loaded_can_be_fitted_and_saved_again(tmp_path):
 
 
 @pytest.mark.parametrize(("saved", "loaded"), [(torch.float64, torch.float32), (torch.float32, torch.float64)])
-@pytest.mark.parametrize("options", [{}, {"model": "hivae", "n_latent": None}], ids=["vae", "hivae"])
+@pytest.mark.parametrize(
+    "options", [{}, {"model": "hivae", "n_latent": None}, {"model": "vaem"}], ids=["twoway", "hivae", "vaem"]
+)
 def test_the_precision_is_that_of_the_file(saved, loaded, options, tmp_path):
     torch.set_default_dtype(saved)
     estimator = tiny(**options).fit(table())

@@ -79,7 +79,9 @@ def test_what_comes_back_is_not_the_users_own_array():
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("options", [{}, {"model": "hivae", "n_latent": None}, {"resample": True}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"model": "hivae", "n_latent": None}, {"model": "vaem"}, {"resample": True}], ids=str
+)
 def test_rows_do_not_influence_each_other(library, options):
     frame, estimator = table(library), fitted(library, **options)
     filled = estimator.transform(frame)

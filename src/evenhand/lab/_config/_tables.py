@@ -71,7 +71,7 @@ class Model:
     """The networks.
 
     Attributes:
-        name: "vae" or "hivae".
+        name: One of `FAMILIES`, such as "vae" or "hivae".
         n_hidden: Units of a hidden layer.
         latent_share: The size of z as a share of the number of columns. (HI-VAE has 10.)
         parameters: What heads of numbers put out: the paper's "natural" parameters, or "moments".

@@ -106,7 +106,8 @@ class Fitted:
 
     def encode(self, table: RawTable) -> Array:
         """Means of the latent variables of every row, ``[N, L]``."""
-        return encode(self.network, self._rows(table), torch.arange(len(table)))[0].double().numpy()
+        codes = encode(self.network, self._rows(table), torch.arange(len(table)))[0].double().numpy()
+        return codes[:, : self.network.n_latent]  # what belongs to single cells is no code of a row
 
     def reconstruct(self, table: RawTable) -> Array:
         """Every cell as the model sees it, ``[N, D]``."""

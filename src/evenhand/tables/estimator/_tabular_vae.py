@@ -18,6 +18,7 @@ from ..families import FamilyName
 from ..frames import RawTable, build, fill
 from ..objectives import ObjectiveName
 from ..schema import Schema
+from ._acquire import wishes
 from ._fitting import Fitting, Outcome
 from ._input import as_wanted, find_schema, names_out, read_rows, read_training_rows, remember_columns, table_of, tidy
 from ._opinions import CONSTANT
@@ -37,10 +38,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    model : {"twoway", "vae", "hivae"}
-        One trunk with two ways on; or the paper's VAE or HI-VAE, where all goes through the latent variables.
+    model : {"twoway", "vae", "hivae", "vaem"}
+        One trunk with two ways on; or the paper's VAE or HI-VAE, or VAEM, where all goes through latent variables.
     objective : {"elbo", "iwae", "dreg"}
-        What is maximised; "dreg" is the bound of "iwae" with another gradient. HI-VAE lacks "dreg".
+        What is maximised; "dreg" is the bound of "iwae" with another gradient. HI-VAE lacks "dreg",
+        and VAEM has "elbo" alone.
     method : "auto", str, Method or list
         What settles the conflict among columns, such as "imtlg" or "gradnorm>>pcgrad"; "sum" is plain training. A
         list is raced. "auto" is plain training for "twoway", else plain training and PCGrad; "thorough" tries all,
@@ -263,6 +265,47 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """Means of the latent variables of every row, ``[n, n_latent]``."""
         _, table = self._read(X)
         return self._fitted.encode(table)
+
+    def acquire(
+        self, X: Any, target: str, budget: int = 1, *, n_samples: int = 50, random_state: Any = None
+    ) -> list[dict[str, float]]:
+        """Which missing cells of a row to ask for, if the aim is to know its cell in a target column.
+
+        Ask for the first one, write the answer into the row, and call again: what the second is worth depends on the
+        answer. Made for ``model="vaem"`` with ``hide=0.5``, so that it knows rows with few cells. HI-VAE, whose
+        latent variables are not Gaussian given a row, cannot tell.
+
+        Parameters
+        ----------
+        X : the table
+        target : str
+            The name of the target column. Rows where it is known have nothing to ask for.
+        budget : int
+            How many cells to name, at most.
+        n_samples : int
+            Draws of the missing cells that expectations are taken over.
+        random_state : int, RandomState or None
+            None for the same draws every time.
+
+        Returns
+        -------
+        list of dict
+            For every row, names of columns with the expected information about the target in nats, best first.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> rng = np.random.default_rng(0)
+        >>> near = rng.normal(size=300)
+        >>> X = pd.DataFrame({"near": near, "far": rng.normal(size=300), "y": near + 0.1 * rng.normal(size=300)})
+        >>> model = TabularVAE(model="vaem", method="sum", kl_weight=1.0, max_epochs=300, random_state=0).fit(X)
+        >>> list(model.acquire(X[:1].assign(near=np.nan, far=np.nan, y=np.nan), "y")[0])
+        ['near']
+        """
+        check_integer("budget", budget)
+        check_integer("n_samples", n_samples)
+        _, table = self._read(X)
+        return wishes(self._fitted, table, target, budget, n_samples, self._fitted.generator(_seed(random_state)))
 
     def score_samples(self, X: Any, n_samples: int = 100) -> Array:
         """log p of the observed cells of every row, in the units of the data, by importance sampling."""

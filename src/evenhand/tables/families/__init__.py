@@ -11,12 +11,14 @@ from ._latent import Latent
 from ._layers import GAINS, Stacked, StackedBatchNorm, StackedLinear
 from ._two_way import TwoWay
 from ._vae import VAE
+from ._vaem import VAEM
 
 __all__ = [
     "FAMILIES",
     "GAINS",
     "HIVAE",
     "VAE",
+    "VAEM",
     "DirectWay",
     "Family",
     "FamilyName",
@@ -31,7 +33,7 @@ __all__ = [
     "TwoWay",
 ]
 
-FamilyName = Literal["twoway", "vae", "hivae"]
+FamilyName = Literal["twoway", "vae", "hivae", "vaem"]
 
-FAMILIES: Mapping[str, type[Family]] = MappingProxyType({family.name: family for family in (TwoWay, VAE, HIVAE)})
+FAMILIES: Mapping[str, type[Family]] = MappingProxyType({f.name: f for f in (TwoWay, VAE, HIVAE, VAEM)})
 """The families by name."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from ...common import ArgumentError
 from ..kinds import Encoding, PositiveRule, TableLikelihood
 from ._direct import DirectWay
 from ._latent import Latent
@@ -128,6 +129,10 @@ class Family(nn.Module, ABC):
             noise: Standard normal numbers ``[R, K, B, n_noise]``.
             fixed_density: Whether log q is taken at constant parameters, so that gradients flow through z alone.
         """
+
+    def encode(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and scale of q(z|x), ``[R, B, L]``, from what `look` gives; for families where that is Gaussian."""
+        raise ArgumentError("model", "be one whose q(z|x) is Gaussian", repr(self.name))
 
     @abstractmethod
     def most_probable(self, inputs: Tensor) -> Latent:

@@ -126,6 +126,10 @@ class TwoWay(Family):
         features: Tensor = self.trunk(torch.cat([ramps, inputs.clamp(-FARTHEST, FARTHEST)], -1))
         return features
 
+    def encode(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and scale of q(z|x), from what `look` gives."""
+        return self.joint.encode(inputs)
+
     def infer(self, inputs: Tensor, noise: Tensor, *, fixed_density: bool = False) -> Latent:
         """Samples of z and their densities, from what `look` gives."""
         return self.joint.infer(scale_gradient(inputs, SAY_OF_LATENT), noise, fixed_density=fixed_density)

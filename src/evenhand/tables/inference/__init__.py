@@ -15,6 +15,7 @@ from ._inference import (
 )
 from ._quality import Quality, quality
 from ._reveal import reveal
+from ._reward import rewards
 
 __all__ = [
     "Quality",
@@ -31,6 +32,7 @@ __all__ = [
     "rates_and_bounds",
     "reconstruct",
     "reveal",
+    "rewards",
     "rows_from_codes",
     "rows_from_prior",
     "summary",

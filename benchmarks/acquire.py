@@ -1,0 +1,71 @@
+"""Which cell to ask for next: the target's error against the number of cells asked for.
+
+python benchmarks/acquire.py                                        # some minutes on one thread
+python benchmarks/acquire.py --cache DIR --collect paper/acquisition/report.json
+python benchmarks/acquire.py --table paper/acquisition/report.json  # nothing is trained
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from _acquisition_tables import page, printed
+
+STEPS, SEEDS, FAMILIES = 900, 3, ("vaem",)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", type=Path, help="a folder in which finished curves are kept, and found again")
+    parser.add_argument("--collect", type=Path, help="where to write the report")
+    parser.add_argument("--table", type=Path, help="print the tables of a report; nothing is trained")
+    parser.add_argument("--tables", nargs="+", help="only some tables")
+    parser.add_argument("--families", nargs="+", default=FAMILIES)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    options = parser.parse_args()
+    if options.table:
+        print(page(options.table))
+        return
+    report = {"steps": options.steps, "targets": {}, "curves": measured(options)}
+    from _acquisition import TARGETS
+
+    report["targets"] = {name: TARGETS[name] for name in report["curves"]}
+    if options.collect:
+        options.collect.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    print(printed(report))
+
+
+def measured(options: argparse.Namespace) -> dict[str, dict[str, list[dict[str, list[float]]]]]:
+    """Curves by table, family and seed."""
+    import torch
+    from _acquisition import TARGETS
+
+    torch.set_num_threads(1)
+    return {
+        name: {
+            family: [_once(name, seed, family, options) for seed in range(options.seeds)]
+            for family in options.families
+        }
+        for name in options.tables or TARGETS
+    }
+
+
+def _once(name: str, seed: int, family: str, options: argparse.Namespace) -> dict[str, list[float]]:
+    from _acquisition import curves
+
+    path = options.cache and options.cache / f"{name}-{family}-{seed}-{options.steps}.json"
+    if path and path.is_file():
+        found: dict[str, list[float]] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    found = curves(name, seed, family, options.steps)
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(found), encoding="utf-8")
+    return found
+
+
+if __name__ == "__main__":
+    main()
