@@ -324,9 +324,10 @@ def neighbours(config):
                     changed = {"name": "siwae", "floor": 0.3}  # which no other bound has
                 try:
                     new = dataclasses.replace(part, **changed)
+                    neighbour = dataclasses.replace(config, **{section.name: new})
                 except ValueError:
                     continue  # out of range
-                yield f"{section.name}.{field.name}", dataclasses.replace(config, **{section.name: new})
+                yield f"{section.name}.{field.name}", neighbour
 
 
 # two methods and weights of which either may be left out, so that every change is within range
