@@ -112,4 +112,4 @@ def test_the_family_of_networks_may_be_named(go, table):
     assert Path("0.csv").read_text() != Path("1.csv").read_text()
     result = go("impute", table, "-o", "2.csv", "--family", "gan")
     assert result.exit_code != 0
-    assert "--family should be one of twoway, vae, hivae. Found 'gan'." in result.stderr
+    assert "--family should be one of twoway, vae, hivae, vaem. Found 'gan'." in result.stderr

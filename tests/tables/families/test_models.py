@@ -16,7 +16,7 @@ from evenhand.tables.stack import Run
 from .._inputs import SCHEMA, batch, build, rows_for, stack, table
 
 SEEDS = [3, 7, 3]
-MODELS = ["vae", "hivae"]
+MODELS = ["vae", "hivae", "vaem"]
 
 
 def fitted_model(model, seeds, positive=None):

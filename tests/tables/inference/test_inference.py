@@ -24,7 +24,7 @@ from evenhand.tables.stack import Rows
 
 from .._inputs import SCHEMA, batch, build, garbled, rows_for
 
-MODELS = ["vae", "hivae"]
+MODELS = ["vae", "hivae", "vaem"]
 INDEX = torch.tensor([5, 0, 17, 17, 3])
 
 
