@@ -166,7 +166,7 @@ def test_what_is_half_written_is_never_read(done, path, tmp_path):
 
 
 @pytest.mark.parametrize("stop", [1, 2, 5])
-@pytest.mark.parametrize("model", ["vae", "hivae"])
+@pytest.mark.parametrize("model", ["vae", "hivae", "vaem"])
 def test_interrupted_between_checkpoints(path, tmp_path, model, stop):
     config = tiny(
         path, "training.epochs=6", "training.checks=6", f"model.name={model}", "runs.methods=['sum', 'gradnorm']"

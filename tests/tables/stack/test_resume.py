@@ -206,7 +206,7 @@ def test_drawn_numbers_are_not_saved():
 
 
 @pytest.mark.parametrize("kept", [[7, 1, 5], [2], [10, 9, 1, 7], [11, 0], [6, 8]])
-@pytest.mark.parametrize("model", ["vae", "hivae"])
+@pytest.mark.parametrize("model", ["vae", "hivae", "vaem"])
 def test_kept_runs_go_on_in_a_stack_of_their_own(model, kept):
     cut, alone = build(model=model, decay=40), build([RUNS[r] for r in kept], model, decay=40)
     go_on(*cut, 3)

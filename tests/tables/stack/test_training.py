@@ -136,7 +136,7 @@ def test_a_missing_cell_has_no_influence(model, objective, see_mask):
     assert all(torch.equal(t, stacks[1].state()[name]) for name, t in stacks[0].state().items())
 
 
-@pytest.mark.parametrize("model", ["vae", "hivae"])
+@pytest.mark.parametrize("model", ["vae", "hivae", "vaem"])
 @pytest.mark.parametrize("column", range(len(SCHEMA)))
 def test_a_hidden_cell_is_scored_and_not_seen(model, column):
     training = stack([Run(0, Sum())], model, batch(missing=0.0, positive="log1p" if model == "hivae" else "log")[0])
@@ -362,7 +362,7 @@ def test_splits_train_on_their_own_rows():
 # The best weights
 
 
-@pytest.mark.parametrize("model", ["vae", "hivae"])
+@pytest.mark.parametrize("model", ["vae", "hivae", "vaem"])
 def test_best_remembers_every_replica(model):
     training = stack([Run(seed, Sum()) for seed in range(3)], model)
     best = Best(training)
