@@ -61,7 +61,7 @@ def main() -> None:
     print(f"{'column':12} {'last value':>10} {'imputed':>8} {'share':>6}")
     errors = []
     for name in model.schema_.names:
-        hole = table[name].isna()
+        hole = table[name].isna() & whole[name].notna()  # some were never there
         span = 1.0 if whole[name].dtype == object else whole[name].max() - whole[name].min()
         guesses = (last_value(table, name)[hole], filled[name][hole])
         errors.append([error(whole[name][hole], guess, span) for guess in guesses])
