@@ -124,7 +124,7 @@ def test_names_tell_what_an_experiment_is():
         (document(training={"decay": 1}), "training.decay should be of type bool. Found 1."),
         (document(training={"lr": [1.0]}), "training.lr should be of type float. Found \\[1.0\\]."),
         (document(data={"name": 3}), "data.name should be of type str. Found 3."),
-        (document(model={"name": "gan"}), "model.name should be one of 'twoway', 'vae', 'hivae', 'vaem'. Found 'gan'."),
+        (document(model={"name": "gan"}), "model.name should be one of .*, 'vaem'. Found 'gan'."),
         (document(model={"name": ["vae"]}), "model.name should be one of"),
         (document(runs={"seeds": 3}), "runs.seeds should be a list. Found 3."),
         (document(runs={"seeds": "012"}), "runs.seeds should be a list. Found '012'."),
