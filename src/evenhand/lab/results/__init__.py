@@ -8,7 +8,17 @@ from ._of_tables import table1, table2, table6, table7, table8
 from ._order import Reports, ordered, title_of
 from ._published import DATA, GROUPS, SETTINGS
 from ._relevant import read_benchmarks, read_experiments, run_folders
-from ._reports import FORMAT, OPPOSED, SLACK, Run, TableReport, read_reports, run_label
+from ._reports import (
+    FORMAT,
+    OPPOSED,
+    SLACK,
+    Run,
+    TableReport,
+    read_reports,
+    run_label,
+    weight_text,
+    weighted,
+)
 from ._score_rows import (
     BASELINE,
     Result,
@@ -100,5 +110,7 @@ __all__ = [
     "tally",
     "title_of",
     "verdict",
+    "weight_text",
+    "weighted",
     "wilson",
 ]

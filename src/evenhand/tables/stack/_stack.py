@@ -30,6 +30,8 @@ class Run:
         lr: Learning rate.
         kl_weight: Weight of the KL term; "rate:8" for one that moves such that the rate is 8 nats per row.
         preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
+        column_weights: What the likelihood of every column counts in training, in the schema's order; all 1 if empty.
+            What is measured stays a likelihood.
     """
 
     seed: int
@@ -37,6 +39,7 @@ class Run:
     lr: float = 1e-3
     kl_weight: float | str = 1.0
     preserve_norm: bool = True
+    column_weights: tuple[float, ...] = ()
 
 
 class Stack:
@@ -151,9 +154,21 @@ class Stack:
         fixed = [1.0 if wanted_rate(run.kl_weight) else float(run.kl_weight) for run in self.runs]
         self.kl_weights = torch.tensor(fixed, device=self.device)
         rates = torch.tensor([run.lr for run in self.runs], device=self.device)
+        self._column_weights = self._weights_of_columns()
         slower = rates / rates.max()
         self._slower = None if bool((slower == 1).all()) else slower
         self._fastest = float(rates.max())
+
+    def _weights_of_columns(self) -> Tensor | None:
+        """What columns count, ``[R, 1, D]`` in inner order; None where all count the same."""
+        given, n = [run.column_weights for run in self.runs], self.model.likelihood.n
+        if not any(given):
+            return None
+        for weights in filter(None, given):
+            if len(weights) != n or not all(0 <= w < float("inf") for w in weights):
+                raise ArgumentError("column_weights", f"be {n} numbers >= 0, one for every column", repr(weights))
+        counted = torch.tensor([w or (1.0,) * n for w in given], device=self.device)
+        return counted[:, self.model.likelihood.order].unsqueeze(1)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -208,7 +223,8 @@ class Stack:
         if draw.keep is not None:
             seen = seen * draw.keep
         features = self.model.look(seen)
-        batch = BatchOfRows(features, targets, mask, draw.normal, kl_weights, statistics, self.control)
+        counted = mask if self._column_weights is None else mask * self._column_weights
+        batch = BatchOfRows(features, targets, counted, draw.normal, kl_weights, statistics, self.control)
         loss = self.objective.loss(self.model, batch, self._blocks_by_pass())
         direct = self.model.direct
         if direct is None:
@@ -335,6 +351,7 @@ class Stack:
                 "lr": float(run.lr),
                 "kl_weight": run.kl_weight if wanted_rate(run.kl_weight) else float(run.kl_weight),
                 "preserve_norm": bool(run.preserve_norm),
+                **({"column_weights": list(run.column_weights)} if run.column_weights else {}),
             }
             for run in self.runs
         ]
