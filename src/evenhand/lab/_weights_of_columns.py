@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from ..common import ArgumentError
 from ..tables.families import Family
 from ..tables.inference import head_gradients
-from ..tables.schema import Column, Kind, Schema
 from ..tables.stack import Rows
+from ._config import GRADIENT, weights_by_kind
+from ._splits import Splits
 
-if TYPE_CHECKING:
-    from ._splits import Splits
-
-GRADIENT, NOMINAL = "gradient", "nominal"
 BATCHES, ROWS = 32, 128  # that are looked at before training
 LARGEST = 1e3  # ratio of a weight to the mean one
-
-
-def check_column_weights(name: str, word: str) -> None:
-    """Refuse what is neither "gradient" nor a kind of columns with a weight, such as "nominal:4"."""
-    kind, _, weight = word.partition(":")
-    known = kind in (NOMINAL, *(str(kind) for kind in Kind))
-    if word != GRADIENT and not (known and _is_positive(weight)):
-        raise ArgumentError(name, "be 'gradient', or kinds of columns with weights such as 'nominal:4'", repr(word))
 
 
 def weights_of_columns(word: str, splits: Splits) -> dict[int, tuple[float, ...]]:
@@ -37,16 +23,10 @@ def weights_of_columns(word: str, splits: Splits) -> dict[int, tuple[float, ...]
     if not word:
         return dict.fromkeys(splits.seeds, ())
     if word != GRADIENT:
-        return dict.fromkeys(splits.seeds, by_kind(word, splits.schema))
+        return dict.fromkeys(splits.seeds, weights_by_kind(word, splits.schema))
     network, train = splits.network(splits.seeds), splits.index(0, splits.seeds)
     weights = by_gradient(network, splits.rows, train)
     return {seed: tuple(row) for seed, row in zip(splits.seeds, weights.tolist(), strict=True)}
-
-
-def by_kind(word: str, schema: Schema) -> tuple[float, ...]:
-    """A weight for the columns of a kind, 1 for the others."""
-    kind, _, weight = word.partition(":")
-    return tuple(float(weight) if _is_of(column, kind) else 1.0 for column in schema)
 
 
 def by_gradient(network: Family, rows: Rows, train: Tensor) -> Tensor:
@@ -70,14 +50,3 @@ def by_gradient(network: Family, rows: Rows, train: Tensor) -> Tensor:
     lengths = torch.stack([*squares]).mean(0).sqrt()
     ratio = lengths.mean(-1, keepdim=True) / lengths.clamp(min=1e-30)
     return ratio.clamp(max=LARGEST)
-
-
-def _is_of(column: Column, kind: str) -> bool:
-    return column.kind.nominal if kind == NOMINAL else str(column.kind) == kind
-
-
-def _is_positive(text: str) -> bool:
-    try:
-        return 0 < float(text) < math.inf
-    except ValueError:
-        return False

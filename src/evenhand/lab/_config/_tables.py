@@ -11,8 +11,8 @@ from ...impartial import PAPER_METHODS, method_of
 from ...tables.families import FAMILIES, FamilyName
 from ...tables.objectives import ObjectiveName
 from ...tables.stack import check_objective
-from .._weights_of_columns import check_column_weights
 from ._build import WRITTEN_IF_SET
+from ._column_weights import check_column_weights
 
 
 @dataclass(frozen=True)
