@@ -95,11 +95,12 @@ def solve_least_norm(matrix: Tensor, right: Tensor, damping: float) -> Tensor:
     return x
 
 
-def _launch(kernel: Any, vectors: Tensor, *arguments: Any) -> None:
+def _launch(kernel: Any, vectors: Tensor, *arguments: Any, warps: int | None = None) -> None:
     """One program for every one of the vectors ``[..., T]``."""
     heads = vectors.shape[-1]
     block = _block(heads)
-    warps = 8 if block > 32 else 1  # as few as have enough registers: warps would wait for each other
+    if warps is None:
+        warps = 8 if block > 32 else 1  # as few as have enough registers: warps would wait for each other
     with torch.cuda.device_of(vectors):  # Triton launches on the current device, which may be another one
         kernel[(vectors.numel() // heads,)](*arguments, BLOCK=block, num_warps=warps)
 
@@ -152,27 +153,18 @@ def _solve(matrix: tl.tensor, right: tl.tensor, heads: tl.int32, BLOCK: tl.const
 
 
 @_kernel
-def _pivot(
-    matrices: tl.tensor,
-    rights: tl.tensor,
-    solutions: tl.tensor,
-    solved: tl.tensor,
+def _complement(
+    matrix: tl.tensor,
+    right: tl.tensor,
     ridge: tl.float64,
     tolerance: tl.float64,
     heads: tl.int32,
-    shared: tl.int32,
     rounds: tl.int32,
     patience: tl.int32,
     BLOCK: tl.constexpr,
-) -> None:
-    """Block principal pivoting; see `_solvers.pivot`."""
-    problem = tl.program_id(0).to(tl.int64)
+) -> tl.tensor:
+    """Block principal pivoting, and how many unknowns are on the wrong side at its end; see `_solvers.pivot`."""
     index = tl.arange(0, BLOCK)
-    real = index < heads
-    entries = index[:, None] * heads + index[None, :]
-    start = problem // shared * heads * heads
-    matrix = tl.load(matrices + start + entries, mask=real[:, None] & real[None, :], other=0.0)
-    right = tl.load(rights + problem * heads + index, mask=real, other=0.0)
     face = right > 0
     x = right
     number = heads  # of unknowns on the wrong side; not known yet, and not 0
@@ -194,7 +186,33 @@ def _pivot(
         last = tl.max(tl.where(wrong, index, -1), 0)
         face = face ^ (wrong & ((left >= 0) | (index == last)))
         done += 1
-    tl.store(solutions + problem * heads + index, tl.where(x < 0, 0.0, x), mask=real)  # NaN is not below 0
+    return tl.where(x < 0, 0.0, x), number  # NaN is not below 0
+
+
+@_kernel
+def _pivot(
+    matrices: tl.tensor,
+    rights: tl.tensor,
+    solutions: tl.tensor,
+    solved: tl.tensor,
+    ridge: tl.float64,
+    tolerance: tl.float64,
+    heads: tl.int32,
+    shared: tl.int32,
+    rounds: tl.int32,
+    patience: tl.int32,
+    BLOCK: tl.constexpr,
+) -> None:
+    """`_complement` for every problem of a batch."""
+    problem = tl.program_id(0).to(tl.int64)
+    index = tl.arange(0, BLOCK)
+    real = index < heads
+    entries = index[:, None] * heads + index[None, :]
+    start = problem // shared * heads * heads
+    matrix = tl.load(matrices + start + entries, mask=real[:, None] & real[None, :], other=0.0)
+    right = tl.load(rights + problem * heads + index, mask=real, other=0.0)
+    x, number = _complement(matrix, right, ridge, tolerance, heads, rounds, patience, BLOCK)
+    tl.store(solutions + problem * heads + index, x, mask=real)
     tl.store(solved + problem, number == 0)
 
 
