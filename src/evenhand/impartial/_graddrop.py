@@ -52,7 +52,7 @@ class GradDrop(Method):
     def keep(self, votes: Tensor, /, *, together: bool = False) -> Tensor:
         """The multiplier of every feature of every gradient, from the votes ``[..., T, m]``."""
         numbers = uniform((*votes.shape[:-2], 1, votes.shape[-1]), votes, self.generator, together=together)
-        if _kernels.usable(votes[..., 0]):
+        if votes.numel() and _kernels.usable(votes.mT):
             return _total_kernels.follow(votes, numbers, self.leak)
         if votes.is_cuda or votes.numel() <= LARGE:
             return self._multipliers(votes, numbers)
