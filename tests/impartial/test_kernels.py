@@ -189,6 +189,7 @@ def test_every_kernel_is_among_them(monkeypatch):
         _kernels._correlate,
         _kernels._follow,
         _kernels._complement,
+        _kernels._sweep,
     }  # which others call
 
 

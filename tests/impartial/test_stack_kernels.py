@@ -186,7 +186,9 @@ def test_columns_as_small_as_float32_has_them():
 
 def test_squared_lengths():
     vectors = torch.randn(3, 2 * _total_kernels.PART + 5).float().to(DEVICE) * 2.0**-70
-    assert_close(_total_kernels.squared_lengths(vectors), vectors.double().square().sum(-1), 1e-12)
+    scale = torch.tensor([1.0, 2.0**70, 4.0], dtype=torch.float64, device=DEVICE)
+    expected = vectors.double().square().sum(-1) * scale.square()
+    assert_close(_total_kernels.squared_lengths(vectors, scale), expected, 1e-12)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.3, [0.0, 0.5, 1.0]])

@@ -215,7 +215,7 @@ class Gradients:
         if scale is None:
             square = vecdot(vector, vector)
         elif _kernels.usable(vector[..., :1]):
-            square = _total_kernels.squared_lengths(vector) * scale.square()
+            square = _total_kernels.squared_lengths(vector, scale)
         else:
             square = vecdot(wide(vector), wide(vector)) * scale.square()
         return sum_over_ranks(square) if self._source.spread else square

@@ -215,7 +215,7 @@ class LinearHeads(Source):
             h, y, weight = self._h, self._y, self._weight
         else:
             h, y, weight = self._h[index], self._y[index], self._weight[index]
-        signed = h.mT @ y.sign().to(h.dtype)  # [..., P, h]
+        signed = _over_rows(h, y.sign().to(h.dtype))  # [..., P, h]
         return sum_over_ranks(self._member.mT @ (signed * weight))
 
     def combine(self, weights: Tensor) -> list[Tensor]:

@@ -17,13 +17,13 @@ PART = 4096  # elements of a vector that one program adds up
 FEATURES = 32  # that one program decides about
 
 
-def squared_lengths(vectors: Tensor) -> Tensor:
-    """The squared lengths ``[...]`` of vectors ``[..., n]``, in double precision."""
+def squared_lengths(vectors: Tensor, scale: Tensor) -> Tensor:
+    """The squared lengths ``[...]`` of vectors ``[..., n]`` times a scale ``[...]``, in double precision."""
     vectors = vectors.contiguous()
     n = vectors.shape[-1]
     parts = vectors.new_empty(*vectors.shape[:-1], -(-n // PART), dtype=torch.float64)
     with torch.cuda.device_of(vectors):
-        _squares[(parts.numel(),)](vectors, parts, n, parts.shape[-1], BLOCK=PART, num_warps=8)
+        _squares[(parts.numel(),)](vectors, scale, parts, n, parts.shape[-1], BLOCK=PART, num_warps=8)
     return parts.sum(-1)
 
 
@@ -62,10 +62,13 @@ def follow(votes: Tensor, numbers: Tensor, leak: Tensor) -> Tensor:
 
 
 @_kernel
-def _squares(vectors: tl.tensor, parts: tl.tensor, n: tl.int32, n_parts: tl.int32, BLOCK: tl.constexpr) -> None:
+def _squares(
+    vectors: tl.tensor, scales: tl.tensor, parts: tl.tensor, n: tl.int32, n_parts: tl.int32, BLOCK: tl.constexpr
+) -> None:
     part = tl.program_id(0).to(tl.int64)
-    index = part % n_parts * BLOCK + tl.arange(0, BLOCK)
-    numbers = tl.load(vectors + part // n_parts * n + index, mask=index < n, other=0.0).to(tl.float64)
+    problem, index = part // n_parts, part % n_parts * BLOCK + tl.arange(0, BLOCK)
+    numbers = tl.load(vectors + problem * n + index, mask=index < n, other=0.0).to(tl.float64)
+    numbers = numbers * tl.load(scales + problem).to(tl.float64)
     tl.store(parts + part, tl.sum(numbers * numbers, 0))
 
 

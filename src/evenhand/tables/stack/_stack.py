@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,8 +106,8 @@ class Stack:
             self.model.parameters(), lr=self.lr, fused=not compiled, foreach=compiled, capturable=on_gpu
         )
         self.steps = torch.zeros(1, device=self.device)
-        self._loss = torch.compile(self._plain_loss, dynamic=False) if compile_step else self._plain_loss
-        self._optimise = torch.compile(self._plain_optimise, dynamic=False) if compiled else self._plain_optimise
+        self._loss = _compiled(self._plain_loss) if compile_step else self._plain_loss
+        self._update = _compiled(self._plain_update) if compiled else self._plain_update
         self._captured = CapturedStep(lambda inputs: self._step(), "Train on the CPU.") if on_gpu else None
         self.loss = torch.zeros(len(runs), device=self.device)
 
@@ -143,6 +143,7 @@ class Stack:
         rates = torch.tensor([run.lr for run in self.runs], device=self.device)
         slower = rates / rates.max()
         self._slower = None if bool((slower == 1).all()) else slower
+        self._ones = torch.ones_like(rates)
         self._fastest = float(rates.max())
 
     @property
@@ -167,20 +168,17 @@ class Stack:
         self.model.start_step(self.steps, self.steps_per_epoch)
         self.optimizer.zero_grad(set_to_none=True)
         loss, self.draws.numbers = self._loss(weights)
-        self.noise.advance()
-        loss.sum().backward()
-        self.loss.copy_(loss.detach())
-        self._update()
-        self.steps.add_(1)
-
-    def _update(self) -> None:
-        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        loss.backward(self._ones)
         if self.decay:
             done = (self.steps / self.decay).clamp(max=1.0)
             self.lr.copy_((0.5 * self._fastest * (1 + torch.cos(torch.pi * done))).squeeze(0))
-        self._optimise()
+        self._update(loss.detach())
 
-    def _plain_optimise(self) -> None:
+    def _plain_update(self, loss: Tensor) -> None:
+        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        self.loss.copy_(loss)
+        self.noise.advance()
+        self.steps.add_(1)
         if self._slower is None:
             self.optimizer.step()
             return
@@ -333,3 +331,8 @@ def check_objective(family: type[Family], objective: str) -> None:
     if objective not in family.objectives:
         known = ", ".join(map(repr, family.objectives))
         raise ArgumentError("objective", f"be one of {known} with model={family.name!r}", repr(objective))
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    # layers of 50 units are small: copies padded to 52 take longer than they save
+    return torch.compile(function, dynamic=False, options={"shape_padding": False})
