@@ -55,15 +55,30 @@ def assert_equal_passes(methods, **options):
     found, weights, state = passes(copy.deepcopy(methods), **options)
     expected, expected_weights, expected_state = torch_only(lambda: passes(copy.deepcopy(methods), **options))
     # Gram matrices of single precision differ by rounding, of which some methods make more
-    assert_close(found, expected, 1e-4)
-    assert_close(weights, expected_weights, 1e-4)
+    assert_close(found, expected, 1e-3)
+    assert_close(weights, expected_weights, 1e-3)
     for name, tensor in state.items():
         if isinstance(tensor, torch.Tensor):
-            assert_close(tensor.double(), expected_state[name].double(), 1e-4)
+            assert_close(tensor.double(), expected_state[name].double(), 1e-3)
 
 
 def test_all_choices_of_the_paper():
     assert_equal_passes([method_of(name) for name in PAPER_METHODS])
+
+
+def test_the_same_gram_matrices_give_the_same_chains():
+    methods = [method_of(name) for name in PAPER_METHODS]
+
+    def settled():
+        torch.manual_seed(0)
+        draws = Draws()
+        method = PerReplica(copy.deepcopy(methods), draws=draws)
+        for _ in range(3):
+            draws.numbers = torch.rand(len(methods), 16).to(DEVICE)
+            result = method(torch.randn(len(methods), 4, 16).to(DEVICE))
+        return result
+
+    assert_close(settled(), torch_only(settled), 1e-9)
 
 
 @pytest.mark.parametrize("size", [2.0**-80, 2.0**60])
