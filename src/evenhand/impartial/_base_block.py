@@ -77,13 +77,19 @@ class BaseBlock(nn.Module, ABC):
         if torch.is_anomaly_enabled():
             _check_finite(source, type(self).__name__, self.head_names)
         gram = source.gram()
+        if self.method.is_identity:
+            total, weights = self._plain(tensors, likes), gram.new_ones(gram.shape[:-1])
+        else:
+            total, weights = self._settled_total(source)
+        # not by the slow way of a module, which looks whether it is a parameter
+        self.__dict__["_last"] = Reading(gram, weights, source.scale, self.head_names)
+        return total
+
+    def _settled_total(self, source: Source) -> tuple[list[Tensor], Tensor]:
         settled = self.method.settle(Gradients(source))
         if isinstance(self.preserve_norm, Tensor):
-            total, weights = settled.total(as_long_as=source, where=self.preserve_norm)
-        else:
-            total, weights = settled.total(as_long_as=source if self.preserve_norm else None)
-        self._last = Reading(gram, weights, source.scale, self.head_names)
-        return total
+            return settled.total(as_long_as=source, where=self.preserve_norm)
+        return settled.total(as_long_as=source if self.preserve_norm else None)
 
     def _backward(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
         if torch.compiler.is_compiling():

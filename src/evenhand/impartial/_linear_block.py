@@ -58,7 +58,7 @@ class LinearBlock(BaseBlock):
                 "heads should be the number of the head of every column, with all numbers from 0 on in "
                 f"use, such as [0, 0, 1, 2]. Found {heads!r}."
             )
-        self.n = int(index.max()) + 1
+        self.n, self._columns = int(index.max()) + 1, len(index)
         self.method.check_heads(self.n)
         self.register_buffer("heads", index.long(), persistent=False)
         self.register_buffer("_member", F.one_hot(index.long()).to(torch.get_default_dtype()), persistent=False)
@@ -75,9 +75,9 @@ class LinearBlock(BaseBlock):
             bias: ``[..., P]``.
             observed: Which rows each head has data for, ``[*rows, T]``.
         """
-        if weight.shape[-2] != len(self.heads):
+        if weight.shape[-2] != self._columns:
             raise ValueError(
-                f"weight should have one row for each of the {len(self.heads)} columns in heads. Found "
+                f"weight should have one row for each of the {self._columns} columns in heads. Found "
                 f"shape {list(weight.shape)}."
             )
         lead = weight.shape[:-2]
@@ -101,7 +101,7 @@ class LinearBlock(BaseBlock):
         return eta.unflatten(-2, y.shape[len(lead) : -1])
 
     def extra_repr(self) -> str:
-        return f"heads={self.n}, columns={len(self.heads)}, {super().extra_repr()}"
+        return f"heads={self.n}, columns={self._columns}, {super().extra_repr()}"
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         h, weight = tensors
@@ -173,7 +173,7 @@ class LinearHeads(Source):
 
     def gram(self) -> Tensor:
         if self._gram is None:
-            self._gram, self.scale = measure(lambda h: sum_over_ranks(self._products(h)), self._h)
+            self._gram, self.scale = measure(self._summed_products, self._h)
         return self._gram
 
     def comparison(self) -> Tensor:
@@ -190,8 +190,9 @@ class LinearHeads(Source):
         return sum_over_ranks(self._member.mT @ (signed * self._weight))
 
     def combine(self, weights: Tensor) -> list[Tensor]:
-        columns = times(self._member, weights).unsqueeze(-2)
-        return [((self._h * columns) @ self._weight).to(self._y.dtype)]
+        # the rows of W are fewer than those of h
+        scaled = self._weight * times(self._member, weights).unsqueeze(-1)
+        return [(self._h @ scaled).to(self._y.dtype)]
 
     def combine_features(self, multipliers: Tensor) -> Tensor:
         return (self._h @ (self._weight * (self._member @ multipliers))).flatten(-2)
@@ -202,6 +203,10 @@ class LinearHeads(Source):
 
     def restore(self, vector: Tensor) -> list[Tensor]:
         return [vector.reshape(self._y.shape).to(self._y.dtype)]
+
+    def _summed_products(self, h: Tensor) -> Tensor:
+        products = self._products(h)
+        return sum_over_ranks(products) if self.spread else products
 
     def _products(self, h: Tensor) -> Tensor:
         weight, member = self._weight.to(h.dtype), self._member.to(h.dtype)
