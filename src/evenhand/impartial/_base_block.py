@@ -135,7 +135,7 @@ def _(ticket: Tensor, tensors: list[Tensor], likes: list[Tensor], mask: Tensor |
     return [torch.empty_like(like) for like in likes]
 
 
-_this_thread = threading.local()
+_neutral_threads: set[int] = set()
 
 
 @contextmanager
@@ -149,16 +149,18 @@ def neutral_blocks() -> Iterator[None]:
 @contextmanager
 def neutral_in_this_thread() -> Iterator[None]:
     """The same for backward passes that stay in this thread, as those do that start inside of another."""
-    before = _is_neutral()
-    _this_thread.neutral = True
+    if _is_neutral():
+        yield
+        return
+    _neutral_threads.add(threading.get_ident())
     try:
         yield
     finally:
-        _this_thread.neutral = before
+        _neutral_threads.discard(threading.get_ident())
 
 
 def _is_neutral() -> bool:
-    return getattr(_this_thread, "neutral", False)
+    return bool(_neutral_threads) and threading.get_ident() in _neutral_threads
 
 
 class exact_products:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import torch
@@ -10,7 +11,7 @@ from torch.linalg import vecdot
 
 from ._distributed import sum_over_ranks
 from ._range import measure, wide
-from ._solvers import times
+from ._solvers import host_reads_are_free, times
 
 
 class Source(ABC):
@@ -279,8 +280,8 @@ def _per_feature(multipliers: Tensor, gradients: Tensor) -> Tensor:
     return (rows * multipliers.unsqueeze(-2)).flatten(-2)
 
 
-def rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, where: Tensor | None) -> Tensor:
-    """The factor ``[..., 1]`` that takes a squared length to the one wanted.
+def rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, where: Tensor | None) -> Tensor | float:
+    """The factor ``[..., 1]``, or a number where there is one problem, that takes a squared length to the one wanted.
 
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
     rounding error of its terms. Nor is it made longer by more than 1 / eps: a method may settle on a gradient that
@@ -289,7 +290,15 @@ def rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, whe
     # in this order, because the square of a weight alone may be too large
     terms = vecdot(weights * gram.diagonal(dim1=-2, dim2=-1), weights)
     eps = torch.finfo(gram.dtype).eps
+    if where is None and square.ndim == 0 and host_reads_are_free(square) and not square.requires_grad:
+        return _rescaling_of_one(wanted.item(), square.item(), terms.item() * len(gram) ** 2 * eps, eps)
     length = torch.maximum(square, terms * (gram.shape[-1] ** 2 * eps))
     # of two roots, because a ratio of squares may be too large
     factor = (wanted.clamp(min=0).sqrt() / (length + (length == 0)).sqrt()).clamp(max=1 / eps)
     return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)
+
+
+def _rescaling_of_one(wanted: float, square: float, error: float, eps: float) -> float:
+    """The same for one problem: Python has divided long before torch has found out how."""
+    length = max(square, error)  # NaN, if the square is; so below
+    return min(math.sqrt(max(wanted, 0.0)) / (math.sqrt(length) or 1.0), 1 / eps)

@@ -15,7 +15,7 @@ from ._distributed import processes, sum_over_ranks
 from ._gradients import Source, compute_dtype
 from ._guards import check_fresh, forbid_double_backward, records
 from ._method import Method
-from ._range import measure, measure_at
+from ._range import in_type, measure, measure_at
 from ._solvers import times
 
 
@@ -109,7 +109,7 @@ class LinearBlock(BaseBlock):
 
     def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
         h, weight = tensors
-        return [(h @ weight.to(h.dtype)).to(likes[0].dtype)]
+        return [in_type(h @ in_type(weight, h.dtype), likes[0].dtype)]
 
 
 def _linear(y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -141,8 +141,8 @@ class _LinearHeads(torch.autograd.Function):
         total = None
         if needs_y:
             total = ctx.block._backward([h, weight], [y], ctx.observed)[0]
-        weight_gradient = (h.mT @ y.to(h.dtype)).to(weight.dtype) if needs_weight else None
-        bias_gradient = h.sum(-2).to(weight.dtype) if needs_bias else None
+        weight_gradient = in_type(h.mT @ in_type(y, h.dtype), weight.dtype) if needs_weight else None
+        bias_gradient = in_type(h.sum(-2), weight.dtype) if needs_bias else None
         return *forbid_double_backward([total, weight_gradient, bias_gradient], [h, y, weight]), None, None
 
 
@@ -158,8 +158,8 @@ class LinearHeads(Source):
         observed: Tensor | None,
     ) -> None:
         dtype = compute_dtype(h)
-        self._h, self._weight, self._y = h.to(dtype), weight.to(dtype), y
-        self._member = member.to(self._h)  # [P, T]
+        self._h, self._weight, self._y = in_type(h, dtype), in_type(weight, dtype), y
+        self._member = in_type(member, dtype) if member.device == h.device else member.to(self._h)  # [P, T]
         self._observed = None if observed is None else observed.to(dtype)
         self._gram: Tensor | None = None
         self._comparison: Tensor | None = None
@@ -192,7 +192,7 @@ class LinearHeads(Source):
     def combine(self, weights: Tensor) -> list[Tensor]:
         # the rows of W are fewer than those of h
         scaled = self._weight * times(self._member, weights).unsqueeze(-1)
-        return [(self._h @ scaled).to(self._y.dtype)]
+        return [in_type(self._h @ scaled, self._y.dtype)]
 
     def combine_features(self, multipliers: Tensor) -> Tensor:
         return (self._h @ (self._weight * (self._member @ multipliers))).flatten(-2)
@@ -209,6 +209,6 @@ class LinearHeads(Source):
         return sum_over_ranks(products) if self.spread else products
 
     def _products(self, h: Tensor) -> Tensor:
-        weight, member = self._weight.to(h.dtype), self._member.to(h.dtype)
+        weight, member = in_type(self._weight, h.dtype), in_type(self._member, h.dtype)
         pairs = (h.mT @ h) * (weight @ weight.mT)  # [..., P, P]
         return member.mT @ pairs @ member

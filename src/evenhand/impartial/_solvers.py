@@ -29,7 +29,7 @@ class Correlation(NamedTuple):
     def relative_inverse(self) -> Tensor:
         """1 / norms in units of the largest, so in [0, 1]."""
         largest = self.inverse.amax(-1, keepdim=True)
-        return self.inverse / (largest + (largest == 0))
+        return self.inverse / largest.clamp(min=torch.finfo(largest.dtype).tiny)
 
 
 SILENT = 1e-50  # of squared norms
@@ -39,6 +39,10 @@ def correlation(gram: Tensor) -> Correlation:
     """Split a Gram matrix ``[..., T, T]`` into norms and correlations."""
     precise = gram.to(solve_dtype(gram))
     squares = precise.diagonal(dim1=-2, dim2=-1)
+    if host_reads_are_free(gram) and _none_is_silent(squares):
+        root = squares.rsqrt()
+        matrix = precise * root.unsqueeze(-1) * root.unsqueeze(-2)
+        return Correlation(matrix, squares * root, root, torch.ones_like(root), ridge_of(gram))
     # A head 1e25 times quieter than another has underflowed; restoring the norm would amplify it. NaN is not silent.
     silent = (squares <= SILENT * squares.amax(-1, keepdim=True)).to(precise.dtype)
     squares = squares * (1 - silent)
@@ -47,6 +51,15 @@ def correlation(gram: Tensor) -> Correlation:
     matrix = precise * root.unsqueeze(-1) * root.unsqueeze(-2)
     matrix.diagonal(dim1=-2, dim2=-1).add_(silent)
     return Correlation(matrix, squares * root, root - silent, 1 - silent, ridge_of(gram))
+
+
+def _none_is_silent(squares: Tensor) -> bool:
+    """Whether all heads have a gradient; False if in doubt, as with NaN."""
+    if squares.ndim > 1:
+        return bool((squares > SILENT * squares.amax(-1, keepdim=True)).all())
+    numbers = squares.tolist()
+    threshold = SILENT * max(numbers, default=0.0)
+    return all(square > threshold for square in numbers)
 
 
 def ridge_of(gram: Tensor) -> float:
@@ -62,6 +75,17 @@ def solve_dtype(tensor: Tensor) -> torch.dtype:
 def host_reads_are_free(tensor: Tensor) -> bool:
     """Whether reading a result on the host is free."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+FEW = 32  # numbers that Python compares sooner than torch
+
+
+def all_between(numbers: Tensor, low: float, high: float) -> bool:
+    """Whether all numbers, not none, lie in a range; NaN does not. For the CPU."""
+    if numbers.ndim == 1 and len(numbers) <= FEW:
+        return all(low <= number <= high for number in numbers.tolist())
+    least, most = torch.aminmax(numbers)
+    return least.item() >= low and most.item() <= high
 
 
 def times(matrix: Tensor, vector: Tensor) -> Tensor:
