@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.linalg import vecdot
 
 from ._distributed import sum_over_ranks
+from ._numbers import are_few, as_tensor
 from ._range import measure, wide
-from ._solvers import host_reads_are_free, times
+from ._solvers import times
 
 
 class Source(ABC):
@@ -173,9 +174,7 @@ class Gradients:
         weights = self.weights()
         if self._mask is None:
             if as_long_as is not None:
-                gram = self._source.gram()
-                square = vecdot(weights, times(gram, weights))
-                weights = weights * rescaling(self._square_of(as_long_as), square, gram, weights, where)
+                weights = self._stretched(weights, as_long_as, where)
             return self._source.combine(weights), weights
         vector = self._source.combine_features(self._multipliers())
         if as_long_as is not None:
@@ -184,6 +183,13 @@ class Gradients:
             factor = rescaling(self._square_of(as_long_as), square, gram, weights, where)
             vector, weights = vector * factor, weights * factor
         return self._source.restore(vector), weights
+
+    def _stretched(self, weights: Tensor, as_long_as: Source, where: Tensor | None) -> Tensor:
+        gram, wanted = self._source.gram(), self._square_of(as_long_as)
+        if where is None and are_few(weights):
+            return stretched(weights, gram, wanted.item())
+        square = vecdot(weights, times(gram, weights))
+        return weights * rescaling(wanted, square, gram, weights, where)
 
     def _square(self, vector: Tensor) -> Tensor:
         """The squared length ``[...]`` of a vector ``[..., n]``, at the scale of the source."""
@@ -280,8 +286,8 @@ def _per_feature(multipliers: Tensor, gradients: Tensor) -> Tensor:
     return (rows * multipliers.unsqueeze(-2)).flatten(-2)
 
 
-def rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, where: Tensor | None) -> Tensor | float:
-    """The factor ``[..., 1]``, or a number where there is one problem, that takes a squared length to the one wanted.
+def rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, where: Tensor | None) -> Tensor:
+    """The factor ``[..., 1]`` that takes a squared length to the one wanted.
 
     A sum that is zero to rounding has no direction worth restoring: it is never divided by less than the
     rounding error of its terms. Nor is it made longer by more than 1 / eps: a method may settle on a gradient that
@@ -290,15 +296,18 @@ def rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, whe
     # in this order, because the square of a weight alone may be too large
     terms = vecdot(weights * gram.diagonal(dim1=-2, dim2=-1), weights)
     eps = torch.finfo(gram.dtype).eps
-    if where is None and square.ndim == 0 and host_reads_are_free(square) and not square.requires_grad:
-        return _rescaling_of_one(wanted.item(), square.item(), terms.item() * len(gram) ** 2 * eps, eps)
     length = torch.maximum(square, terms * (gram.shape[-1] ** 2 * eps))
     # of two roots, because a ratio of squares may be too large
     factor = (wanted.clamp(min=0).sqrt() / (length + (length == 0)).sqrt()).clamp(max=1 / eps)
     return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)
 
 
-def _rescaling_of_one(wanted: float, square: float, error: float, eps: float) -> float:
-    """The same for one problem: Python has divided long before torch has found out how."""
-    length = max(square, error)  # NaN, if the square is; so below
-    return min(math.sqrt(max(wanted, 0.0)) / (math.sqrt(length) or 1.0), 1 / eps)
+def stretched(weights: Tensor, gram: Tensor, wanted: float) -> Tensor:
+    """Weights of one problem times their `rescaling`, in Python's numbers."""
+    numbers, slopes, squares = weights.tolist(), (gram @ weights).tolist(), gram.diagonal().tolist()
+    square = sum(w * slope for w, slope in zip(numbers, slopes, strict=True))
+    terms = sum(w * s * w for w, s in zip(numbers, squares, strict=True))
+    eps = torch.finfo(gram.dtype).eps
+    length = max(square, terms * len(numbers) ** 2 * eps)  # NaN if the square is, and so below
+    factor = min(math.sqrt(max(wanted, 0.0)) / (math.sqrt(length) or 1.0), 1 / eps)
+    return as_tensor([w * factor for w in numbers], weights.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from math import sqrt
 from typing import Any
@@ -12,10 +11,7 @@ from torch import Tensor
 
 from ._gradnorm_of_one import BETAS, EPSILON, FLOOR, TINY, adam, in_mean_norms, slope_of, weights_of
 from ._method import Scaling
-from ._solvers import host_reads_are_free
-
-FEW = 100  # heads, for which Python's numbers are sooner there than torch's
-ARRAY_TYPES = {torch.float32: "f", torch.float64: "d"}
+from ._numbers import are_few, as_tensor
 
 
 class GradNorm(Scaling):
@@ -69,7 +65,7 @@ class GradNorm(Scaling):
     def weights(self, gram: Tensor, /) -> Tensor:
         squares = gram.diagonal(dim1=-2, dim2=-1)
         self._start(squares)
-        if squares.ndim == 1 and len(squares) <= FEW and squares.dtype in ARRAY_TYPES and host_reads_are_free(squares):
+        if are_few(squares):
             return self._weights_of_one(squares)
         norms = squares.sqrt()
         positive = self.state[0].exp().clamp(min=FLOOR)
@@ -90,9 +86,9 @@ class GradNorm(Scaling):
             slope = slope_of(norms, weights, reference, self.alpha)
             if slope is not None:
                 learnt = adam(logits, mean, square, slope, steps + 1, self.lr) + reference
-                state.copy_(_tensor(learnt, state).view_as(state))
+                state.copy_(as_tensor(learnt, state.dtype).view_as(state))
                 self.steps.fill_(steps + 1)
-        return _tensor(weights, state)
+        return as_tensor(weights, state.dtype)
 
     def _learn(self, norms: Tensor, weights: Tensor) -> None:
         logits, mean, square, _ = self.state.unbind(0)
@@ -158,8 +154,3 @@ class GradNorm(Scaling):
     def extra_repr(self) -> str:
         rare = {"lr": (self.lr, 1e-3), "reference_step": (self.reference_step, 20)}
         return f"alpha={self.alpha}" + "".join(f", {k}={v}" for k, (v, usual) in rare.items() if v != usual)
-
-
-def _tensor(numbers: list[float], like: Tensor) -> Tensor:
-    # by way of an array, because `torch.tensor` looks at every number of a list
-    return torch.asarray(array(ARRAY_TYPES[like.dtype], numbers), dtype=like.dtype)
