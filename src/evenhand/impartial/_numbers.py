@@ -26,4 +26,6 @@ def are_few(vector: Tensor) -> bool:
 
 def as_tensor(numbers: list[float], dtype: torch.dtype) -> Tensor:
     """Numbers as a vector, by way of an array: `torch.tensor` would look at every one of them."""
-    return torch.asarray(array(ARRAY_TYPES[dtype], numbers), dtype=dtype)
+    if dtype in ARRAY_TYPES:
+        return torch.asarray(array(ARRAY_TYPES[dtype], numbers), dtype=dtype)
+    return torch.tensor(numbers, dtype=dtype)

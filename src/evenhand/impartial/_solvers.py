@@ -122,7 +122,11 @@ def solve_on_face(matrix: Tensor, right: Tensor, face: Tensor, ridge: float) -> 
 def rounding(*vectors: Tensor) -> Tensor:
     """How far below zero a number of a complementarity problem may be by rounding alone."""
     size = torch.stack(vectors).abs().amax((0, -1)).unsqueeze(-1)
-    return size * (8 * vectors[0].shape[-1] * torch.finfo(size.dtype).eps)
+    return size * _relative_rounding(vectors[0].shape[-1], size.dtype)
+
+
+def _relative_rounding(size: int, dtype: torch.dtype) -> float:
+    return 8 * size * torch.finfo(dtype).eps
 
 
 def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float, *, dependent: bool = True) -> Tensor:
@@ -148,7 +152,7 @@ def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float, *, depend
     else:
         x, solved = pivot(right > 0, on_face)
     if host_reads_are_free(right):
-        if not solved.all():
+        if solved is not SOLVED and not solved.all():
             rest = ~solved.squeeze(-1)
             x[rest] = _descend(matrix[rest], right[rest], ridge)
     elif dependent:
@@ -170,20 +174,30 @@ def pivot(face: Tensor, on_face: Callable[[Tensor], tuple[Tensor, Tensor]]) -> t
         face: The unknowns that are not fixed at zero at first, ``[..., T]``.
         on_face: The solution x and the slack for a given face; all of them should be >= 0.
     """
-    index = torch.arange(face.shape[-1], device=face.device)
     fewest: Tensor | int = face.shape[-1] + 1
     patience: Tensor | int = PATIENCE
     for _ in range(PIVOTS):
         x, slack = on_face(face)
+        if face.ndim == 1 and host_reads_are_free(face) and _all_right(face.tolist(), x.tolist(), slack.tolist()):
+            return x.clamp(min=0), SOLVED
         wrong = torch.where(face, x, slack) < -rounding(x, slack)
         number = wrong.sum(-1, keepdim=True)
         if host_reads_are_free(face) and not number.any():
             break
         patience = torch.where(number < fewest, PATIENCE, patience - 1)
         fewest = torch.clamp(number, max=fewest)
-        last = wrong & (index == (index * wrong).amax(-1, keepdim=True))
+        last = wrong & (wrong.cumsum(-1) == number)
         face = face ^ torch.where(patience >= 0, wrong, last)
     return x.clamp(min=0), number == 0
+
+
+SOLVED = torch.ones(1, dtype=torch.bool, device="cpu")  # of one problem, for which nothing is left to ask
+
+
+def _all_right(face: list[bool], x: list[float], slack: list[float]) -> bool:
+    """Whether no number of one problem is on the wrong side, as in `pivot`."""
+    tolerance = max(map(abs, x + slack), default=0.0) * _relative_rounding(len(x), torch.float64)
+    return not any((a if inside else s) < -tolerance for inside, a, s in zip(face, x, slack, strict=True))
 
 
 def _descend(matrix: Tensor, right: Tensor, ridge: float) -> Tensor:
