@@ -1,6 +1,6 @@
 """Where the time of one captured step of a stack goes, on a CUDA device.
 
-    python benchmarks/stack_profile.py [--replicas 75] [--only "VAE ELBO"] [--json FILE] [--timeline FOLDER]
+    python benchmarks/stack_profile.py [--replicas 75] [--only "VAE ELBO"] [--precision tf32] [--json FILE]
 
 For every model: milliseconds a step, replica-steps a second, how many kernels a step launches, how long they run
 altogether, for how long at least one runs, and the kernels that take longest. Columns and networks are those of
@@ -52,9 +52,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicas", type=int, default=75)
     parser.add_argument("--only", nargs="+", default=list(CASES))
+    parser.add_argument("--precision", choices=["ieee", "tf32"], default="ieee")
     parser.add_argument("--json")
     parser.add_argument("--timeline")
     args = parser.parse_args()
+    torch.backends.cuda.matmul.fp32_precision = args.precision
     results = {}
     for name in args.only:
         stack = stacked(args.replicas, "cuda", compile_step=True, **CASES[name])
@@ -80,7 +82,8 @@ def main() -> None:
             path.write_text("".join(f"{s - one[0][0]:9.1f} {e - s:7.1f} {k[:120]}\n" for s, e, k in one))
         del stack
     if args.json:
-        about = {"hardware": torch.cuda.get_device_name(), "torch": torch.__version__, "replicas": args.replicas}
+        about = {"hardware": torch.cuda.get_device_name(), "torch": torch.__version__}
+        about |= {"replicas": args.replicas, "precision": args.precision}
         Path(args.json).write_text(json.dumps(about | {"cases": results}, indent=1) + "\n")
 
 

@@ -99,9 +99,7 @@ def methods() -> list[Method]:
     return [method_of(name) for name in second]
 
 
-def stacked(
-    replicas: int, device: str, *, mixed: bool = True, family: FamilyName = "vae", **options: Any
-) -> Stack:
+def stacked(replicas: int, device: str, *, mixed: bool = True, family: FamilyName = "vae", **options: Any) -> Stack:
     """A stack of the paper's choices of f, or of plain training; options are those of `Stack`."""
     raw, schema = table()
     preprocessing = Preprocessing.fit(raw, schema)

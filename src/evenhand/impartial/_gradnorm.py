@@ -9,9 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import _settle_kernel
 from ._gradnorm_of_one import BETAS, EPSILON, FLOOR, TINY, adam, in_mean_norms, slope_of, weights_of
 from ._method import Scaling
 from ._numbers import are_few, as_tensor
+from ._settle_kernel import KernelStep
 
 
 class GradNorm(Scaling):
@@ -89,6 +91,13 @@ class GradNorm(Scaling):
                 state.copy_(as_tensor(learnt, state.dtype).view_as(state))
                 self.steps.fill_(steps + 1)
         return as_tensor(weights, state.dtype)
+
+    def kernel_step(self, like: Tensor, /) -> KernelStep | None:
+        if not self.training:
+            return None
+        self._start(like)
+        numbers = (float(self.alpha), float(self.lr), float(self.reference_step))
+        return KernelStep(_settle_kernel.GRADNORM, numbers, self.state, self.steps)
 
     def _learn(self, norms: Tensor, weights: Tensor) -> None:
         logits, mean, square, _ = self.state.unbind(0)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from . import _settle_kernel
 from ._gradients import Gradients
 from ._method import Scaling
+from ._settle_kernel import KernelStep
 from ._solvers import correlation, solve_complementarity
 
 
@@ -25,6 +27,9 @@ class MGDA(Scaling):
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         return gradients.scale(self.weights(gradients.gram(), dependent=gradients.dependent))
+
+    def kernel_step(self, like: Tensor, /) -> KernelStep:
+        return KernelStep(_settle_kernel.MGDA)
 
     def weights(self, gram: Tensor, /, *, dependent: bool = True) -> Tensor:
         r = correlation(gram)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,9 +100,14 @@ class Stack:
         # a tensor, so that a captured step reads the learning rate of the moment
         self.lr = torch.tensor(max(run.lr for run in runs), device=self.device)
         on_gpu = self.device.type == "cuda"
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=self.lr, fused=True, capturable=on_gpu)
+        # torch's own fused step has one program for 65,536 numbers of a layer: too few to keep a GPU busy
+        compiled = on_gpu and compile_step
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=self.lr, fused=not compiled, foreach=compiled, capturable=on_gpu
+        )
         self.steps = torch.zeros(1, device=self.device)
-        self._loss = torch.compile(self._plain_loss, dynamic=False) if compile_step else self._plain_loss
+        self._loss = _compiled(self._plain_loss) if compile_step else self._plain_loss
+        self._update = _compiled(self._plain_update) if compiled else self._plain_update
         self._captured = CapturedStep(lambda inputs: self._step(), "Train on the CPU.") if on_gpu else None
         self.loss = torch.zeros(len(runs), device=self.device)
 
@@ -138,6 +143,7 @@ class Stack:
         rates = torch.tensor([run.lr for run in self.runs], device=self.device)
         slower = rates / rates.max()
         self._slower = None if bool((slower == 1).all()) else slower
+        self._ones = torch.ones_like(rates)
         self._fastest = float(rates.max())
 
     @property
@@ -156,25 +162,23 @@ class Stack:
                 self._captured()
 
     def _step(self) -> None:
-        draw = self.noise.take()
-        self.draws.numbers = draw.uniform
-        batch = self.rows.record.index_select(0, draw.rows.flatten()).view(*draw.rows.shape, -1)
         weights = self.kl_weights
         if self.kl_warm_up:
             weights = weights * ((self.steps + 1) / self.kl_warm_up).clamp(max=1.0)
         self.model.start_step(self.steps, self.steps_per_epoch)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self._loss(batch, draw, weights)
-        loss.sum().backward()
-        self.loss.copy_(loss.detach())
-        self._update()
-        self.steps.add_(1)
-
-    def _update(self) -> None:
-        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        loss, self.draws.numbers = self._loss(weights)
+        loss.backward(self._ones)
         if self.decay:
             done = (self.steps / self.decay).clamp(max=1.0)
             self.lr.copy_((0.5 * self._fastest * (1 + torch.cos(torch.pi * done))).squeeze(0))
+        self._update(loss.detach())
+
+    def _plain_update(self, loss: Tensor) -> None:
+        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        self.loss.copy_(loss)
+        self.noise.advance()
+        self.steps.add_(1)
         if self._slower is None:
             self.optimizer.step()
             return
@@ -184,8 +188,13 @@ class Stack:
         for new, old in zip(parameters, before, strict=True):
             new.copy_(torch.lerp(old, new, self._slower.view(-1, *[1] * (new.ndim - 1)).to(new)))
 
-    def _plain_loss(self, record: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
-        """What every replica minimises, ``[R]``, in nats per row."""
+    def _plain_loss(self, kl_weights: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What every replica minimises, ``[R]``, in nats per row; and the random numbers of the methods."""
+        draw = self.noise.look()
+        record = self.rows.record.index_select(0, draw.rows.flatten()).view(*draw.rows.shape, -1)
+        return self._loss_of(record, draw, kl_weights), draw.uniform
+
+    def _loss_of(self, record: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
         inputs, targets, mask = self.rows.split(record)
         inputs, statistics = self.model.normalise_by_batch(inputs, targets, mask)
         visible = mask if draw.visible is None else mask * draw.visible
@@ -322,3 +331,8 @@ def check_objective(family: type[Family], objective: str) -> None:
     if objective not in family.objectives:
         known = ", ".join(map(repr, family.objectives))
         raise ArgumentError("objective", f"be one of {known} with model={family.name!r}", repr(objective))
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    # layers of 50 units are small: copies padded to 52 take longer than they save
+    return torch.compile(function, dynamic=False, options={"shape_padding": False})
