@@ -109,6 +109,7 @@ def test_all_between(size):
     assert not _solvers.all_between(numbers, 1, 1.9)
     numbers[1] = torch.nan
     assert not _solvers.all_between(numbers, 0, 3)
+    assert _solvers.all_between(torch.ones(0, size), 2, 3)
 
 
 def test_a_block_without_a_method_is_plain_backpropagation_even_where_heads_cancel():

@@ -81,9 +81,11 @@ FEW = 32  # numbers that Python compares sooner than torch
 
 
 def all_between(numbers: Tensor, low: float, high: float) -> bool:
-    """Whether all numbers, not none, lie in a range; NaN does not. For the CPU."""
+    """Whether all numbers lie in a range; NaN does not. For the CPU."""
     if numbers.ndim == 1 and len(numbers) <= FEW:
         return all(low <= number <= high for number in numbers.tolist())
+    if numbers.numel() == 0:
+        return True
     least, most = torch.aminmax(numbers)
     return least.item() >= low and most.item() <= high
 
