@@ -16,7 +16,7 @@ from ._distributed import processes, sum_over_ranks
 from ._gradients import Index, Source, compute_dtype
 from ._guards import check_fresh, forbid_double_backward, records
 from ._method import Method
-from ._range import measure, measure_at, narrow
+from ._range import in_type, measure, measure_at, narrow
 from ._solvers import times
 
 
@@ -59,7 +59,7 @@ class LinearBlock(BaseBlock):
                 "heads should be the number of the head of every column, with all numbers from 0 on in "
                 f"use, such as [0, 0, 1, 2]. Found {heads!r}."
             )
-        self.n = int(index.max()) + 1
+        self.n, self._columns = int(index.max()) + 1, len(index)
         self.method.check_heads(self.n)
         self.register_buffer("heads", index.long(), persistent=False)
         self.register_buffer("_member", F.one_hot(index.long()).to(torch.get_default_dtype()), persistent=False)
@@ -76,9 +76,9 @@ class LinearBlock(BaseBlock):
             bias: ``[..., P]``.
             observed: Which rows each head has data for, ``[*rows, T]``.
         """
-        if weight.shape[-2] != len(self.heads):
+        if weight.shape[-2] != self._columns:
             raise ValueError(
-                f"weight should have one row for each of the {len(self.heads)} columns in heads. Found "
+                f"weight should have one row for each of the {self._columns} columns in heads. Found "
                 f"shape {list(weight.shape)}."
             )
         lead = weight.shape[:-2]
@@ -102,7 +102,7 @@ class LinearBlock(BaseBlock):
         return eta.unflatten(-2, y.shape[len(lead) : -1])
 
     def extra_repr(self) -> str:
-        return f"heads={self.n}, columns={len(self.heads)}, {super().extra_repr()}"
+        return f"heads={self.n}, columns={self._columns}, {super().extra_repr()}"
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         h, weight = tensors
@@ -110,7 +110,7 @@ class LinearBlock(BaseBlock):
 
     def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
         h, weight = tensors
-        return [(h @ weight.to(h.dtype)).to(likes[0].dtype)]
+        return [in_type(h @ in_type(weight, h.dtype), likes[0].dtype)]
 
 
 def _linear(y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -142,8 +142,8 @@ class _LinearHeads(torch.autograd.Function):
         total = None
         if needs_y:
             total = ctx.block._backward([h, weight], [y], ctx.observed)[0]
-        weight_gradient = _over_rows(h, y.to(h.dtype)).to(weight.dtype) if needs_weight else None
-        bias_gradient = h.sum(-2).to(weight.dtype) if needs_bias else None
+        weight_gradient = in_type(_over_rows(h, in_type(y, h.dtype)), weight.dtype) if needs_weight else None
+        bias_gradient = in_type(h.sum(-2), weight.dtype) if needs_bias else None
         return *forbid_double_backward([total, weight_gradient, bias_gradient], [h, y, weight]), None, None
 
 
@@ -174,8 +174,8 @@ class LinearHeads(Source):
         observed: Tensor | None,
     ) -> None:
         dtype = compute_dtype(h)
-        self._h, self._weight, self._y = h.to(dtype), weight.to(dtype), y
-        self._member = member.to(self._h)  # [P, T]
+        self._h, self._weight, self._y = in_type(h, dtype), in_type(weight, dtype), y
+        self._member = in_type(member, dtype) if member.device == h.device else member.to(self._h)  # [P, T]
         self._observed = None if observed is None else observed.to(dtype)
         self._gram: Tensor | None = None
         self._comparison: Tensor | None = None
@@ -194,7 +194,7 @@ class LinearHeads(Source):
                 gram = _linear_kernels.gram(self._h, self._weight, self._member.double())
                 self._gram, self.scale = narrow(sum_over_ranks(gram), self._h.dtype)
             else:
-                self._gram, self.scale = measure(lambda h: sum_over_ranks(self._products(h)), self._h)
+                self._gram, self.scale = measure(self._summed_products, self._h)
         return self._gram
 
     def comparison(self) -> Tensor:
@@ -219,7 +219,7 @@ class LinearHeads(Source):
 
     def combine(self, weights: Tensor) -> list[Tensor]:
         columns = times(self._member, weights).unsqueeze(-1)
-        return [(self._h @ (self._weight * columns)).to(self._y.dtype)]  # W is smaller than h
+        return [in_type(self._h @ (self._weight * columns), self._y.dtype)]  # W is smaller than h
 
     def combine_features(self, multipliers: Tensor) -> Tensor:
         return (self._h @ (self._weight * (self._member @ multipliers))).flatten(-2)
@@ -231,7 +231,11 @@ class LinearHeads(Source):
     def restore(self, vector: Tensor) -> list[Tensor]:
         return [vector.reshape(self._y.shape).to(self._y.dtype)]
 
+    def _summed_products(self, h: Tensor) -> Tensor:
+        products = self._products(h)
+        return sum_over_ranks(products) if self.spread else products
+
     def _products(self, h: Tensor) -> Tensor:
-        weight, member = self._weight.to(h.dtype), self._member.to(h.dtype)
+        weight, member = in_type(self._weight, h.dtype), in_type(self._member, h.dtype)
         pairs = (h.mT @ h) * (weight @ weight.mT)  # [..., P, P]
         return member.mT @ pairs @ member

@@ -21,7 +21,9 @@ LEAST, MOST = 2.0**-80, 2.0**80  # squared lengths that float32 holds with all t
 
 def usable(h: Tensor, n_heads: int) -> bool:
     """Whether the kernels can serve gradients ``[..., rows, P]`` of single precision."""
-    return h.dtype == torch.float32 and h.shape[-1] <= WIDEST and h.numel() > 0 and _kernels.usable(h[..., :n_heads])
+    if _kernels.triton is None or h.dtype != torch.float32 or h.shape[-1] > WIDEST or h.numel() == 0:
+        return False
+    return _kernels.usable(h[..., :n_heads])
 
 
 def gram(h: Tensor, weight: Tensor, member: Tensor) -> Tensor:
