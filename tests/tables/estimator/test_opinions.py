@@ -9,6 +9,7 @@ import torch
 
 from evenhand.tables import Schema, TabularVAE
 from evenhand.tables.estimator import _growing
+from evenhand.tables.estimator._held_out import HeldOut
 from evenhand.tables.estimator._opinions import (
     CONSTANT,
     NETWORK,
@@ -183,7 +184,48 @@ def test_what_older_files_say_is_the_way_from_the_mean_to_the_network():
     trivial, network = np.array([0.5, 3.0, 1.0]), as_targets(likelihood, torch.tensor(raw.values))
     opinions = Opinions.of_shrinkage(np.array([0.25, 1.0, 0.0]), trivial, likelihood)
     nothing = np.zeros(raw.values.shape, bool)
-    guess = opinions.settle(likelihood, network, raw.values, nothing).numpy()
+    guess = likelihood.decide(opinions.settle(likelihood, network, raw.values, nothing)).numpy()
     np.testing.assert_allclose(guess[:, 0], trivial[0] + 0.25 * (raw.values[:, 0] - trivial[0]))
     np.testing.assert_allclose(guess[:, 1], raw.values[:, 1])
     assert (guess[:, 2] == trivial[2]).all()
+
+
+def held_out_of(raw, schema):
+    limits = np.stack([raw.values.min(0), raw.values.max(0)])
+    return HeldOut(raw, np.arange(100), schema, limits, rate=0.3, seed=0, device=torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("better", "kept"), [(3, False), (30, True)])
+def test_categories_need_more_than_chance_to_leave_their_mode(better, kept):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=400), "y": rng.normal(size=400), "side": rng.choice(["a", "b"], 400)})
+    likelihood, raw = likelihood_of(frame)
+    held_out = held_out_of(raw, likelihood.schema)
+    truth = torch.tensor(raw.values)[held_out.index]
+    mode, side = np.round(raw.values[:, 2].mean()), raw.values[:100, 2]
+    others = [*np.flatnonzero(side != mode)[:better], *np.flatnonzero(side == mode)[:2]]  # better there, worse in two
+    network = truth.clone()
+    network[:, 2] = torch.where(torch.isin(held_out.index, torch.tensor(others)), 1 - mode, mode)
+    constant = truth.mean(0).expand_as(truth).clone()
+    constant[:, 2] = mode
+    opinions = torch.stack([as_targets(likelihood, x) for x in (network, network, constant)])
+    weights = held_out.weigh(likelihood, opinions, np.full(3, False))
+    assert (weights[CONSTANT, 2] < 1) == kept
+    assert (weights[CONSTANT, :2] == 0).all()
+
+
+def test_the_evidence_of_a_row_counts_once():
+    frame = pd.DataFrame({"x": np.arange(400.0), "y": np.arange(400.0), "side": np.tile(["a", "b"], 200)})
+    likelihood, raw = likelihood_of(frame)
+    held_out = held_out_of(raw, likelihood.schema)
+    truth = torch.tensor(raw.values)[held_out.index]
+    wrong = 1 - truth
+    right_in = held_out.index < 20
+    guess = torch.where(right_in[:, None], truth, wrong)
+    gain, noise = held_out._gain(guess, wrong)
+    hidden, rows = held_out._hidden[:, 2].numpy(), held_out.index.numpy()
+    by_row = np.array([[(hidden & (rows == r)).sum() * (r < 20), (hidden & (rows == r)).sum()] for r in range(100)])
+    share = by_row[:, 0].sum() / by_row[:, 1].sum()
+    assert float(gain[2]) == pytest.approx(share)
+    expected = np.sqrt(((by_row[:, 0] - share * by_row[:, 1]) ** 2).sum()) / by_row[:, 1].sum()
+    assert float(noise[2]) == pytest.approx(expected)

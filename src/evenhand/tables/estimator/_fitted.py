@@ -19,6 +19,7 @@ from ..schema import Schema
 from ..stack import Preparation, Rows
 from ._exact import Exact
 from ._marginals import match, quantiles
+from ._masking import Masking
 from ._opinions import Opinions
 from ._way import Way
 
@@ -43,6 +44,7 @@ class Fitted:
         quantiles: Of the columns, ``[steps, D]``.
         mixture: Fitted to the codes when it is first needed.
         exact: The numbers that a direct way draws, as the table has them.
+        masking: How being missing depends on what a cell holds, if that is asked for.
     """
 
     network: Family
@@ -56,6 +58,7 @@ class Fitted:
     quantiles: Array
     mixture: LatentMixture | None = None
     exact: Exact | None = None
+    masking: Masking | None = None
     _own_quantiles: dict[str, Array] = field(default_factory=dict)
 
     @property
@@ -75,16 +78,21 @@ class Fitted:
         holes = np.flatnonzero(~table.observed.all(1))
         if not len(holes):
             return values
-        network = way.opinion(self.network, self._rows(table), torch.tensor(holes), None, self.generator())[0]
+        rows, index, likelihood = self._rows(table), torch.tensor(holes), self.network.likelihood
+        network = way.opinion(self.network, rows, index, None, self.generator())[0]
         observed = table.observed[holes]
         cells = np.where(observed, values[holes], np.nan)
-        values[holes] = self.opinions.settle(self.network.likelihood, network, cells, ~observed).numpy()
+        opinion = self.opinions.settle(likelihood, network, cells, ~observed)
+        if self.masking is not None:
+            opinion = self.masking.of_missing(self.network, rows, index, opinion, way.how)
+        values[holes] = likelihood.decide(opinion).numpy()
         return values
 
     def draws(self, table: RawTable, n: int, *, n_draws: int, weighted: bool, generator: torch.Generator) -> Array:
         """n draws of all cells given those observed, ``[n, N, D]``."""
         if self.network.direct is not None:
-            return np.stack([self._revealed(table, generator) for _ in range(n)])
+            more = None if self.masking is None else self.masking.missing
+            return np.stack([self._revealed(table, generator, more) for _ in range(n)])
         found = draws(
             self.network,
             self._rows(table),
@@ -134,7 +142,8 @@ class Fitted:
         """n new rows as drawn, ``[n, D]``."""
         if latent == "none":
             width = len(self.schema)
-            return self._revealed(RawTable(np.full((n, width), np.nan), np.zeros((n, width), bool)), generator)
+            nothing = RawTable(np.full((n, width), np.nan), np.zeros((n, width), bool))
+            return self._revealed(nothing, generator, self._anyhow)
         seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
         if latent == "prior" or self.network.prior_is_mixture:
             return rows_from_prior(self.network, n, generator)
@@ -145,7 +154,7 @@ class Fitted:
     def given(self, table: RawTable, generator: torch.Generator) -> Array:
         """A draw of every row given its observed cells, ``[N, D]``."""
         if self.network.direct is not None:
-            return self._revealed(table, generator)
+            return self._revealed(table, generator, self._anyhow)
         options: dict[str, Any] = {"n_samples": CONDITIONAL_SAMPLES, "weighted": True, "generator": generator}
         return draws(self.network, self._rows(table), torch.arange(len(table)), **options)[0, 0].numpy()
 
@@ -163,9 +172,14 @@ class Fitted:
 
     # ---------------------------------------------------------------- inside
 
-    def _revealed(self, table: RawTable, generator: torch.Generator) -> Array:
+    @property
+    def _anyhow(self) -> Tensor | None:
+        """What draws of cells that nobody took away need more."""
+        return None if self.masking is None else self.masking.anyhow
+
+    def _revealed(self, table: RawTable, generator: torch.Generator, more: Tensor | None) -> Array:
         """All cells, those that are missing drawn one after another, ``[N, D]``."""
-        values = reveal(self.network, self.preparation, self.preparation.encode(table), generator)
+        values = reveal(self.network, self.preparation, self.preparation.encode(table), generator, more)
         decoded = self.preparation.preprocessings[0].decode(values)
         return decoded if self.exact is None else self.exact.restore(values.numpy(), decoded)
 
@@ -185,6 +199,8 @@ def tensors_of(fitted: Fitted) -> dict[str, Tensor]:
         tensors |= {f"trees.{name}": torch.tensor(x) for name, x in fitted.opinions.forest.arrays().items()}
     if fitted.exact is not None:
         tensors |= {f"exact.{name}": torch.tensor(x) for name, x in vars(fitted.exact).items()}
+    if fitted.masking is not None:
+        tensors |= {f"masking.{name}": x for name, x in vars(fitted.masking).items()}
     if fitted.mixture is not None:
         tensors |= {f"mixture.{name}": torch.tensor(x) for name, x in fitted.mixture.state().items()}
     return tensors

@@ -28,6 +28,7 @@ from ._fitted import LATENT_ROWS, Fitted
 from ._growing import grow_until
 from ._held_out import HeldOut
 from ._marginals import quantiles
+from ._masking import Masking
 from ._opinions import CONSTANT, NETWORK, TREES, Opinions, frequencies
 from ._progress import progress
 from ._search import Search
@@ -110,10 +111,11 @@ class Fitting:
         forest = None if search.interrupted else self._grow(begin)
         said = self._asked(model, way, forest)
         opinions = self._opinions(model.likelihood, said, forest, way)
-        columns = self._describe(model, said, opinions)
+        masking = self._masking(model)
+        columns = self._describe(model, said, opinions, masking)
         rate = float(self._rates(model, self._held_out.once)[0].mean())
         return Outcome(
-            fitted=self._fitted(model, opinions),  # from here on the model is on the CPU
+            fitted=self._fitted(model, opinions, masking),  # from here on the model is on the CPU
             method=label["method"],
             kl_weight=label["kl_weight"],
             selection=search.labels,
@@ -264,7 +266,9 @@ class Fitting:
             weights[:, numeric] = np.eye(3)[NETWORK][:, None]
         return Opinions(weights, said[CONSTANT, 0].cpu().numpy(), forest)
 
-    def _describe(self, model: Family, said: Tensor, opinions: Opinions) -> list[dict[str, Any]]:
+    def _describe(
+        self, model: Family, said: Tensor, opinions: Opinions, masking: Masking | None
+    ) -> list[dict[str, Any]]:
         """What is known about every column, from what was said of held-out cells ``[3, n, T]``."""
         trivial, held_out, schema = torch.tensor(self._trivial), self._held_out, self._preparation.schema
         likelihood, nobody = model.likelihood, np.zeros(len(schema), bool)
@@ -279,6 +283,8 @@ class Fitting:
         }
         if self._rows.n_inputs <= MOST_INPUTS:
             measures["ridge_error"] = held_out.rival(likelihood, self._rows, self._train_index).tolist()
+        if masking is not None:
+            measures["missing_effect"] = masking.effects[likelihood.inverse.cpu()].tolist()
         trees, grown = held_out.errors(likelihood.decide(said[TREES])).tolist(), opinions.grown
         return [
             {"column": column.name, "kind": str(column.kind)}
@@ -302,7 +308,13 @@ class Fitting:
         table = self._table.rows(self._train)
         return Exact.of(model.direct, model.likelihood, self._preparation.encode(table), table)
 
-    def _fitted(self, model: Family, opinions: Opinions) -> Fitted:
+    def _masking(self, model: Family) -> Masking | None:
+        """How being missing depends on what a cell holds, if that is asked for."""
+        if self._options.missing == "at_random":
+            return None
+        return Masking.fit(model, self._rows, torch.arange(len(self._rows), device=self._device))
+
+    def _fitted(self, model: Family, opinions: Opinions, masking: Masking | None) -> Fitted:
         some = torch.tensor(self._train[:LATENT_ROWS], device=self._device)
         codes = encode(model, self._rows, some, generator=self._generator())[0]
         return Fitted(
@@ -316,4 +328,5 @@ class Fitting:
             codes=codes.cpu().numpy(),
             quantiles=quantiles(self._table.values, self._table.observed),
             exact=self._exact(model),
+            masking=masking,
         )

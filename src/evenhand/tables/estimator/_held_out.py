@@ -18,6 +18,7 @@ from ._opinions import CONSTANT, Opinions, ask_trees, weigh
 from ._rival import ridge_guess
 from ._way import Way
 
+SURE = 1.0  # standard errors by which guesses of categories must be better than the mode
 VIEWS, WORK, LEAST = 8_000, 5_000_000, 400  # rows, cells of all samples and models, rows
 
 
@@ -118,8 +119,8 @@ class HeldOut:
     def weigh(self, likelihood: TableLikelihood, opinions: Tensor, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
         """How much network, trees and constants ``[3, n, T]`` should count for every column, ``[3, D]``.
 
-        Where all of them together are wrong more often than the most frequent category alone, that one counts alone:
-        on these cells no column is worse than its mean or mode.
+        The mean or mode counts alone where all of them together are no better on these cells; for categories, where
+        they are not better by more than the standard error of that, because some hundred cells prove little.
 
         Args:
             likelihood: Knows the columns.
@@ -130,5 +131,24 @@ class HeldOut:
         truth, hidden = self._truth[: len(network)], self._hidden[: len(network)]
         weights = weigh(likelihood, opinions, truth, hidden & truth.isfinite(), asked)
         mixed = Opinions(weights, constant[0].cpu().numpy()).decide(likelihood, network, trees)
-        worse = self.errors(mixed) > self.errors(likelihood.decide(constant))
-        return np.where(worse.cpu().numpy(), np.eye(3)[CONSTANT][:, None], weights)
+        gain, noise = self._gain(mixed, likelihood.decide(constant))
+        nominal = torch.tensor([column.kind.nominal for column in self._schema], device=gain.device)
+        alone = gain < torch.where(nominal, SURE * noise, 0.0)
+        return np.where(alone.cpu().numpy(), np.eye(3)[CONSTANT][:, None], weights)
+
+    def _gain(self, guess: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+        """What a guess has less of squared errors, or of wrong categories, than another; and its standard error.
+
+        A row that is looked at several times is one piece of evidence, not several.
+        """
+        n = len(guess)
+        truth, scored = self._truth[:n], self._hidden[:n] & self._truth[:n].isfinite()
+        nominal = torch.tensor([column.kind.nominal for column in self._schema], device=truth.device)
+        known = torch.where(scored, truth, 0.0)
+        ours, theirs = (torch.where(nominal, (g != known).double(), (g - known).square()) for g in (guess, other))
+        rows, place = self.index[:n].unique(return_inverse=True)
+        parts = torch.stack([(theirs - ours) * scored, scored.double()])
+        gains, counts = parts.new_zeros(2, len(rows), truth.shape[1]).index_add_(1, place, parts)
+        cells = counts.sum(0).clamp(min=1)
+        mean = gains.sum(0) / cells
+        return mean, (gains - mean * counts).square().sum(0).sqrt() / cells
