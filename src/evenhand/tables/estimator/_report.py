@@ -112,8 +112,8 @@ class Report:
     def _of_missing(self) -> list[str]:
         """The columns whose cells are missing because of what they hold."""
         return [
-            f"{c['column']!r} is missing more often {_where(c)}: log-odds differ by {abs(c['missing_effect']):.1f}, and "
-            "guesses, draws and new rows follow. That is right if nothing else decides which cells are missing."
+            f"{c['column']!r} is missing more often {_where(c)}: log-odds differ by {abs(c['missing_effect']):.1f}. "
+            "Guesses, draws and new rows follow, which is right if nothing else decides which cells are missing."
             for c in self.columns
             if c.get("missing_effect")
         ]
