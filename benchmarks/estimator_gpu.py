@@ -93,7 +93,11 @@ def main() -> None:
     cuda = torch.cuda.is_available()
     report: dict[str, Any] = {
         "command": f"python benchmarks/estimator_gpu.py --rows {args.rows} --long {args.long}",
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "scikit-learn": sklearn_version},
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "scikit-learn": sklearn_version,
+        },
         "hardware": {"cores": os.cpu_count(), "gpu": torch.cuda.get_device_name() if cuda else None},
         "runs": [],
     }

@@ -195,8 +195,8 @@ def held_out_of(raw, schema):
     return HeldOut(raw, np.arange(100), schema, limits, rate=0.3, seed=0, device=torch.device("cpu"))
 
 
-@pytest.mark.parametrize(("better", "kept"), [(3, False), (30, True)])
-def test_categories_need_more_than_chance_to_leave_their_mode(better, kept):
+@pytest.mark.parametrize(("better", "closer", "kept"), [(3, False, False), (30, False, True), (3, True, True)])
+def test_categories_need_more_than_chance_to_leave_their_mode(better, closer, kept):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=400), "y": rng.normal(size=400), "side": rng.choice(["a", "b"], 400)})
     likelihood, raw = likelihood_of(frame)
@@ -206,9 +206,11 @@ def test_categories_need_more_than_chance_to_leave_their_mode(better, kept):
     others = [*np.flatnonzero(side != mode)[:better], *np.flatnonzero(side == mode)[:2]]  # better there, worse in two
     network = truth.clone()
     network[:, 2] = torch.where(torch.isin(held_out.index, torch.tensor(others)), 1 - mode, mode)
-    constant = truth.mean(0).expand_as(truth).clone()
-    constant[:, 2] = mode
-    opinions = torch.stack([as_targets(likelihood, x) for x in (network, network, constant)])
+    network, mean = (as_targets(likelihood, x) for x in (network, truth.mean(0).expand_as(truth).clone()))
+    mean[:, 2] = abs(mode - 0.4)  # the mode with a probability of 0.6
+    if closer:  # right as often, but surer where it is right
+        network[:, 2] = torch.where(network[:, 2] == truth[:, 2], truth[:, 2], abs(truth[:, 2] - 0.51))
+    opinions = torch.stack([network, network, mean])
     weights = held_out.weigh(likelihood, opinions, np.full(3, False))
     guess = Opinions(weights, opinions[CONSTANT, 0].numpy()).decide(likelihood, *opinions[:CONSTANT])
     assert bool((guess[:, 2] != mode).any()) == kept
@@ -223,7 +225,8 @@ def test_the_evidence_of_a_row_counts_once():
     wrong = 1 - truth
     right_in = held_out.index < 20
     guess = torch.where(right_in[:, None], truth, wrong)
-    gain, noise = held_out._gain(guess, wrong)
+    losses = [held_out._wrong(likelihood, as_targets(likelihood, x)) for x in (guess, wrong)]
+    gain, noise = held_out._gain(losses[0] - losses[1])
     hidden, rows = held_out._hidden[:, 2].numpy(), held_out.index.numpy()
     by_row = np.array([[(hidden & (rows == r)).sum() * (r < 20), (hidden & (rows == r)).sum()] for r in range(100)])
     share = by_row[:, 0].sum() / by_row[:, 1].sum()

@@ -14,11 +14,12 @@ from ..kinds import TableLikelihood
 from ..schema import Schema
 from ..stack import Rows
 from ..trees import Forest
-from ._opinions import CONSTANT, Opinions, ask_trees, weigh
+from ._opinions import CONSTANT, Opinions, as_targets, ask_trees, weigh
 from ._rival import ridge_guess
 from ._way import Way
 
-SURE = 1.0  # standard errors by which guesses of categories must be better than the mode
+RIGHT, CLOSER = 1.5, 2.0
+"""Standard errors by which guesses of categories must be right more often than the mode, or else be closer."""
 VIEWS, WORK, LEAST = 8_000, 5_000_000, 400  # rows, cells of all samples and models, rows
 
 
@@ -119,8 +120,9 @@ class HeldOut:
     def weigh(self, likelihood: TableLikelihood, opinions: Tensor, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
         """How much network, trees and constants ``[3, n, T]`` should count for every column, ``[3, D]``.
 
-        The mean or mode counts alone where all of them together are no better on these cells; for categories, where
-        they are not better by more than the standard error of that, because some hundred cells prove little.
+        The mean or mode counts alone where all of them together are no better on these cells. For categories that is
+        not enough, because some hundred cells prove little: either the share that is right or the squared error of
+        probabilities must be better beyond doubt.
 
         Args:
             likelihood: Knows the columns.
@@ -130,25 +132,43 @@ class HeldOut:
         network, trees, constant = opinions
         truth, hidden = self._truth[: len(network)], self._hidden[: len(network)]
         weights = weigh(likelihood, opinions, truth, hidden & truth.isfinite(), asked)
-        mixed = Opinions(weights, constant[0].cpu().numpy()).decide(likelihood, network, trees)
-        gain, noise = self._gain(mixed, likelihood.decide(constant))
+        mixed = Opinions(weights, constant[0].cpu().numpy()).together(likelihood, network, trees)
+        gain, noise = self._gain(self._wrong(likelihood, mixed) - self._wrong(likelihood, constant))
+        surer, doubt = self._gain(self._distance(likelihood, mixed) - self._distance(likelihood, constant))
         nominal = torch.tensor([column.kind.nominal for column in self._schema], device=gain.device)
-        alone = gain < torch.where(nominal, SURE * noise, 0.0)
-        return np.where(alone.cpu().numpy(), np.eye(3)[CONSTANT][:, None], weights)
+        unsure = nominal & (gain < RIGHT * noise) & (surer < CLOSER * doubt)
+        return np.where((unsure | (gain < 0)).cpu().numpy(), np.eye(3)[CONSTANT][:, None], weights)
 
-    def _gain(self, guess: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-        """What a guess has less of squared errors, or of wrong categories, than another; and its standard error.
+    def _wrong(self, likelihood: TableLikelihood, opinion: Tensor) -> Tensor:
+        """Squared errors of guesses, or 1 for a wrong category, ``[n, D]``; NaN where nothing is scored."""
+        guess, truth = likelihood.decide(opinion), self._scored(len(opinion))
+        nominal = torch.tensor([column.kind.nominal for column in self._schema], device=truth.device)
+        wrong = torch.where(nominal, (guess != truth).double(), (guess - truth).square())
+        return torch.where(truth.isfinite(), wrong, torch.nan)
+
+    def _distance(self, likelihood: TableLikelihood, opinion: Tensor) -> Tensor:
+        """Squared errors of numbers and probabilities, ``[n, D]``; NaN where nothing is scored."""
+        truth = self._scored(len(opinion))
+        owners = torch.tensor(likelihood.owners_of_targets, device=truth.device)
+        squares = (opinion - as_targets(likelihood, truth.nan_to_num())).square()
+        summed = torch.zeros_like(truth).index_add_(1, owners, squares)[:, likelihood.inverse]
+        return torch.where(truth.isfinite(), summed, torch.nan)
+
+    def _scored(self, n: int) -> Tensor:
+        """The hidden cells of the first n views; NaN elsewhere."""
+        return torch.where(self._hidden[:n], self._truth[:n], torch.nan)
+
+    def _gain(self, more: Tensor) -> tuple[Tensor, Tensor]:
+        """How much less than another an opinion loses on every column, and the standard error of that.
 
         A row that is looked at several times is one piece of evidence, not several.
+
+        Args:
+            more: What it loses more on every cell of the first views, ``[n, D]``; NaN where nothing is scored.
         """
-        n = len(guess)
-        truth, scored = self._truth[:n], self._hidden[:n] & self._truth[:n].isfinite()
-        nominal = torch.tensor([column.kind.nominal for column in self._schema], device=truth.device)
-        known = torch.where(scored, truth, 0.0)
-        ours, theirs = (torch.where(nominal, (g != known).double(), (g - known).square()) for g in (guess, other))
-        rows, place = self.index[:n].unique(return_inverse=True)
-        parts = torch.stack([(theirs - ours) * scored, scored.double()])
-        gains, counts = parts.new_zeros(2, len(rows), truth.shape[1]).index_add_(1, place, parts)
+        rows, place = self.index[: len(more)].unique(return_inverse=True)
+        parts = torch.stack([-more.nan_to_num(), more.isfinite().to(more)])
+        gains, counts = parts.new_zeros(2, len(rows), more.shape[1]).index_add_(1, place, parts)
         cells = counts.sum(0).clamp(min=1)
         mean = gains.sum(0) / cells
         return mean, (gains - mean * counts).square().sum(0).sqrt() / cells
