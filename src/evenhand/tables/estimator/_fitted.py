@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from ._way import Way
 
 Array = NDArray[np.float64]
 LATENT_ROWS = 20_000  # codes of training rows that are kept, and rows that the model's own quantiles are found from
+PART = 50_000  # rows that are answered at a time
 CONDITIONAL_SAMPLES = 200  # of z, from which rows with given cells are drawn
 
 
@@ -74,6 +75,9 @@ class Fitted:
 
     def guess(self, table: RawTable, way: Way) -> Array:
         """The table with its holes filled by best guesses, ``[N, D]``."""
+        return _by_parts(table, lambda part: self._guess(part, way))
+
+    def _guess(self, table: RawTable, way: Way) -> Array:
         values = table.values.copy()
         holes = np.flatnonzero(~table.observed.all(1))
         if not len(holes):
@@ -106,6 +110,9 @@ class Fitted:
 
     def log_likelihood(self, table: RawTable, n_samples: int) -> Array:
         """log p of the observed cells of every row, in the units of the data, ``[N]``."""
+        return _by_parts(table, lambda part: self._log_likelihood(part, n_samples))
+
+    def _log_likelihood(self, table: RawTable, n_samples: int) -> Array:
         batch = self.preparation.encode(table)
         rows, base = self.preparation.rows(batch, self._dtype), self.preparation.base(batch)
         index, options = torch.arange(len(table)), {"n_samples": n_samples}
@@ -114,12 +121,15 @@ class Fitted:
 
     def encode(self, table: RawTable) -> Array:
         """Means of the latent variables of every row, ``[N, L]``."""
-        codes = encode(self.network, self._rows(table), torch.arange(len(table)))[0].double().numpy()
+        codes = _by_parts(table, lambda part: self._ask(encode, part).double().numpy())
         return codes[:, : self.network.n_latent]  # what belongs to single cells is no code of a row
 
     def reconstruct(self, table: RawTable) -> Array:
         """Every cell as the model sees it, ``[N, D]``."""
-        return reconstruct(self.network, self._rows(table), torch.arange(len(table)))[0].numpy()
+        return _by_parts(table, lambda part: self._ask(reconstruct, part).numpy())
+
+    def _ask(self, what: Callable[..., Tensor], table: RawTable) -> Tensor:
+        return what(self.network, self._rows(table), torch.arange(len(table)))[0]
 
     # ---------------------------------------------------------------- new rows
 
@@ -189,6 +199,12 @@ class Fitted:
 
     def _rows(self, table: RawTable) -> Rows:
         return self.preparation.rows(self.preparation.encode(table), self._dtype)
+
+
+def _by_parts(table: RawTable, answer: Callable[[RawTable], Array]) -> Array:
+    """The answers to all rows, some of them at a time: what a model sees of a row is many times as long."""
+    parts = [answer(table.rows(slice(i, i + PART))) for i in range(0, max(1, len(table)), PART)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def tensors_of(fitted: Fitted) -> dict[str, Tensor]:

@@ -45,7 +45,7 @@ DIRECT_HIDE = 0.4  # of the cells, from 0 to twice this, so that rows are also d
 SECONDS_OF_TREES = 0.25  # the share of max_seconds that is left to them
 MOST_INPUTS = 2_000  # for ridge regression, whose price is their cube
 READ_ROWS = 512  # of the held-out rows, on which gradients are read
-COUNTED_ROWS = 100_000  # in which categories are counted
+COUNTED_ROWS = 100_000  # in which categories are counted, and what heads start from
 CHECKED_ROWS = 100  # that are looked at for numbers that are not finite
 PLAIN = ("sum", "Sum()")  # what plain training is called
 
@@ -186,7 +186,7 @@ class Fitting:
         options, usual = self._options, self._preparation.family.usual
         sizes = Sizes(options.n_latent, options.n_hidden or usual.n_hidden, options.n_layers or usual.n_layers)
         network = self._preparation.network(self._rows.n_inputs, seeds, sizes=sizes)
-        _, targets, mask = self._rows.split(self._rows.record[self._train_index])
+        _, targets, mask = self._rows.split(self._rows.record[self._train_index[:COUNTED_ROWS]])
         network.start_from(network.likelihood.to(self._device).marginal(targets, mask))
         return network
 

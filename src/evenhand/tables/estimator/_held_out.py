@@ -58,7 +58,8 @@ class HeldOut:
             hidden = completely_at_random((len(rows), len(schema)), rate, seed=seed)
         self.index = torch.tensor(rows, device=device)
         self._hidden = torch.tensor(hidden, device=device)
-        self._truth = torch.tensor(np.where(table.observed, table.values, np.nan)[rows], device=device)
+        looked_at = table.rows(rows)
+        self._truth = torch.tensor(np.where(looked_at.observed, looked_at.values, np.nan), device=device)
         ranges = np.where(limits[1] > limits[0], limits[1] - limits[0], 1.0)
         self._ranges = torch.tensor(ranges, device=device)
 
