@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 Results = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by table and side
-OURS = ("plain vae", "tabularvae")
+OURS = ("plain vae", "tabularvae", "tabularvae, not at random")
 
 
 def page(path: Path) -> str:

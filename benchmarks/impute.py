@@ -64,6 +64,11 @@ def plain_vae(holes: Holes) -> Filled:
     return tabularvae(holes, method="sum", kl_weight=1.0)
 
 
+def not_at_random(holes: Holes) -> Filled:
+    """The same estimator, told that cells may be missing because of what they hold."""
+    return tabularvae(holes, missing="not_at_random")
+
+
 SIDES: dict[str, Callable[[Holes], Filled]] = {
     "mean or mode": mean_mode,
     "nearest neighbours": nearest_neighbours,
@@ -74,6 +79,7 @@ SIDES: dict[str, Callable[[Holes], Filled]] = {
     "hyperimpute": hyperimpute,
     "plain vae": plain_vae,
     "tabularvae": tabularvae,
+    "tabularvae, not at random": not_at_random,
 }
 
 
