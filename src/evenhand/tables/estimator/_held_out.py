@@ -20,6 +20,7 @@ from ._way import Way
 
 RIGHT, CLOSER = 1.5, 2.0
 """Standard errors by which guesses of categories must be right more often than the mode, or else be closer."""
+SMALL = 0.1  # of the mode's errors: a gain that is larger is taken at its word
 VIEWS, WORK, LEAST = 8_000, 5_000_000, 400  # rows, cells of all samples and models, rows
 
 
@@ -122,8 +123,8 @@ class HeldOut:
         """How much network, trees and constants ``[3, n, T]`` should count for every column, ``[3, D]``.
 
         The mean or mode counts alone where all of them together are no better on these cells. For categories that is
-        not enough, because some hundred cells prove little: either the share that is right or the squared error of
-        probabilities must be better beyond doubt.
+        not enough, because some hundred cells prove little: a gain that is small must be beyond doubt, in the share
+        that is right or in the squared error of probabilities.
 
         Args:
             likelihood: Knows the columns.
@@ -134,10 +135,11 @@ class HeldOut:
         truth, hidden = self._truth[: len(network)], self._hidden[: len(network)]
         weights = weigh(likelihood, opinions, truth, hidden & truth.isfinite(), asked)
         mixed = Opinions(weights, constant[0].cpu().numpy()).together(likelihood, network, trees)
-        gain, noise = self._gain(self._wrong(likelihood, mixed) - self._wrong(likelihood, constant))
+        trivial = self._wrong(likelihood, constant)
+        gain, noise = self._gain(self._wrong(likelihood, mixed) - trivial)
         surer, doubt = self._gain(self._distance(likelihood, mixed) - self._distance(likelihood, constant))
         nominal = torch.tensor([column.kind.nominal for column in self._schema], device=gain.device)
-        unsure = nominal & (gain < RIGHT * noise) & (surer < CLOSER * doubt)
+        unsure = nominal & (gain < RIGHT * noise) & (surer < CLOSER * doubt) & (gain < SMALL * trivial.nanmean(0))
         return np.where((unsure | (gain < 0)).cpu().numpy(), np.eye(3)[CONSTANT][:, None], weights)
 
     def _wrong(self, likelihood: TableLikelihood, opinion: Tensor) -> Tensor:
