@@ -21,7 +21,7 @@ LEAST, MOST = 2.0**-80, 2.0**80  # squared lengths that float32 holds with all t
 
 def usable(h: Tensor, n_heads: int) -> bool:
     """Whether the kernels can serve gradients ``[..., rows, P]`` of single precision."""
-    if _kernels.triton is None or h.dtype != torch.float32 or h.shape[-1] > WIDEST or h.numel() == 0:
+    if not _kernels.INSTALLED or h.dtype != torch.float32 or h.shape[-1] > WIDEST or h.numel() == 0:
         return False
     return _kernels.usable(h[..., :n_heads])
 
