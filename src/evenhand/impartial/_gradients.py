@@ -135,6 +135,10 @@ class Gradients:
         matrix = None if self._matrix is None else self._matrix[index]
         return _mixed(self._source.votes_of(index), scales, matrix)
 
+    def count_votes(self, index: Index) -> None:
+        """Let the source count votes before they are asked for, if it keeps them."""
+        self._source.votes_of(index)
+
     def scale(self, weights: Tensor) -> Gradients:
         """Every gradient times its weight ``[..., T]``."""
         if self._matrix is not None:

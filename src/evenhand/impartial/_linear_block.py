@@ -106,7 +106,7 @@ class LinearBlock(BaseBlock):
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         h, weight = tensors
-        return LinearHeads(h, weight, likes[0], self.heads, self._member, mask)
+        return LinearHeads(h, weight, likes[0], self._member, mask)
 
     def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
         h, weight = tensors
@@ -153,13 +153,13 @@ def _over_rows(h: Tensor, y: Tensor) -> Tensor:
     On a GPU many rows are cut into parts: otherwise a few of its processors would add up all of them.
     """
     rows = h.shape[-2]
-    parts = next((n for n in (16, 8, 4, 2) if rows % n == 0 and rows // n >= FEW_ROWS), 1) if h.is_cuda else 1
+    parts = _linear_kernels.parts_of(rows) if h.is_cuda else 1
     if parts == 1:
         return h.mT @ y
     return (h.unflatten(-2, (parts, -1)).mT @ y.unflatten(-2, (parts, -1))).sum(-3)
 
 
-FEW_ROWS = 128
+ALL = slice(None)
 
 
 class LinearHeads(Source):
@@ -170,17 +170,16 @@ class LinearHeads(Source):
         h: Tensor,
         weight: Tensor,
         y: Tensor,
-        heads: Tensor,
         member: Tensor,
         observed: Tensor | None,
     ) -> None:
         dtype = compute_dtype(h)
         self._h, self._weight, self._y = in_type(h, dtype), in_type(weight, dtype), y
-        self._heads = heads  # [P]
         self._member = in_type(member, dtype) if member.device == h.device else member.to(self._h)  # [P, T]
         self._observed = None if observed is None else observed.to(dtype)
         self._gram: Tensor | None = None
         self._comparison: Tensor | None = None
+        self._votes: dict[int, Tensor] = {}  # by index, which may be counted before they are asked for
         self.size = y.shape[-2] * y.shape[-1]
         self.spread = self.together = processes() > 1
 
@@ -191,9 +190,8 @@ class LinearHeads(Source):
 
     def gram(self) -> Tensor:
         if self._gram is None:
-            n_heads = self._member.shape[-1]
-            if _linear_kernels.usable(self._h, n_heads):
-                gram = _linear_kernels.gram(self._h, self._weight, self._heads, n_heads)
+            if _linear_kernels.usable(self._h, self._member.shape[-1]):
+                gram = _linear_kernels.gram(self._h, self._weight, self._member.double())
                 self._gram, self.scale = narrow(sum_over_ranks(gram), self._h.dtype)
             else:
                 self._gram, self.scale = measure(self._summed_products, self._h)
@@ -209,15 +207,15 @@ class LinearHeads(Source):
         return self._comparison
 
     def votes(self) -> Tensor:
-        return self.votes_of(slice(None))
+        return self.votes_of(ALL)
 
     def votes_of(self, index: Index) -> Tensor:
-        if self._weight.ndim == 2:
-            h, y, weight = self._h, self._y, self._weight
-        else:
-            h, y, weight = self._h[index], self._y[index], self._weight[index]
-        signed = _over_rows(h, y.sign().to(h.dtype))  # [..., P, h]
-        return sum_over_ranks(self._member.mT @ (signed * weight))
+        if id(index) not in self._votes:
+            alone = self._weight.ndim == 2
+            h, y, weight = (t if alone else t[index] for t in (self._h, self._y, self._weight))
+            signed = _over_rows(h, y.sign().to(h.dtype))  # [..., P, h]
+            self._votes[id(index)] = sum_over_ranks(self._member.mT @ (signed * weight))
+        return self._votes[id(index)]
 
     def combine(self, weights: Tensor) -> list[Tensor]:
         columns = times(self._member, weights).unsqueeze(-1)

@@ -54,7 +54,7 @@ def controls(reports: Reports, *, published: bool = True) -> Table:
     return Table("Reconstruction, and what it costs", header, rows, notes, 2, breaks)
 
 
-def equal_rate(reports: Reports, *, published: bool = True) -> Table:
+def interpolated_rate(reports: Reports, *, published: bool = True) -> Table:
     """The chosen method beside plain training at the same rate, where KL weights let us know it.
 
     Args:
@@ -81,7 +81,7 @@ def equal_rate(reports: Reports, *, published: bool = True) -> Table:
         "Plain training over KL weights, interpolated at the rate of the impartial choice. Reached: whether it comes "
         "to that rate (within 3 %); if not, the nearest end of its curve stands here. One KL weight is no curve."
     ]
-    return Table("At equal rate", header, rows, notes, 2)
+    return Table("At equal rate, interpolated", header, rows, notes, 2)
 
 
 def overhead(reports: Reports, *, published: bool = True) -> Table:
@@ -121,7 +121,8 @@ def reached(report: Mapping[str, Any]) -> Table:
 
 def _controlled(report: TableReport) -> list[Run]:
     chosen = [report.best(), report.best(restored=False)]
-    return [*report.curve, *(run for run in chosen if run is not None)]
+    plain = report.curve or [report.plain]
+    return [*plain, *report.weighted(), *(run for run in chosen if run is not None)]
 
 
 def _has_quality(report: TableReport) -> bool:

@@ -21,13 +21,14 @@ from ..trees import Forest
 from ._exact import Exact
 from ._fitted import Fitted, tensors_of
 from ._fitting import Outcome
+from ._masking import Masking
 from ._opinions import Opinions
 from ._template import describe_template, make_template
 
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
 
-FORMAT = 3  # 1 had no direct way, 2 no trees
+FORMAT = 4  # 1 had no direct way, 2 no trees, 3 no log-odds of being missing
 PLAIN = ("method", "kl_weight", "selection", "history", "columns", "rate", "n_steps", "hide", "resample", "direct")
 
 
@@ -97,6 +98,7 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
     limits = torch.tensor(about["limits"], dtype=torch.float64)
     preparation = Preparation(family, [units], limits, encoding=family.encoding or "one-hot")
     mixture, exact = (_arrays(tensors, of) for of in ("mixture", "exact"))
+    masking = _part(tensors, "masking.")
     network = _network(family, preparation, architecture, _part(tensors, "network."))
     return Fitted(
         network=network,
@@ -110,6 +112,7 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
         quantiles=tensors["quantiles"].numpy(),
         mixture=LatentMixture.from_state(mixture) if mixture else None,
         exact=Exact(**exact) if exact else None,
+        masking=Masking(**masking) if masking else None,
     )
 
 
