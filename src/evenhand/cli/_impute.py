@@ -9,34 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ._arguments import (
-    MODEL,
-    DataArgument,
-    Device,
-    Header,
-    Missing,
-    SchemaOption,
-    check_input_is_kept,
-    check_output,
-)
+from ._arguments import DataArgument, check_input_is_kept, check_output
 from ._console import Console
 from ._errors import refusal
-from ._fitted import (
-    Epochs,
-    Family,
-    KLWeight,
-    Method,
-    SaveModel,
-    Seed,
-    fit,
-    fit_options,
-    keep_model,
-    load_frame,
-    load_model,
-    refuse_training,
-)
+from ._fitted import Learning, SavedModel, fit
+from ._spread import spread
 
 
+@spread(Learning)
 def impute(
     ctx: typer.Context,
     data: DataArgument,
@@ -45,22 +25,12 @@ def impute(
         typer.Option("--output", "-o", metavar="OUT", help="The filled table: .csv, .tsv, .parquet or .feather."),
     ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Fill DATA itself; it is overwritten.")] = False,
-    schema: SchemaOption = None,
-    header: Header = None,
-    missing: Missing = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", metavar="FILE", help="Use a saved model; nothing is trained.")
-    ] = None,
-    save_model: SaveModel = None,
-    family: Family = None,
-    method: Method = "auto",
-    kl_weight: KLWeight = "auto",
+    model: SavedModel = None,
     draws: Annotated[
         int | None, typer.Option("--draws", min=1, metavar="N", help="Multiple imputation: OUT-1, ..., OUT-N.")
     ] = None,
-    epochs: Epochs = None,
-    seed: Seed = 0,
-    device: Device = "auto",
+    *,
+    learning: Learning,
 ) -> None:
     """Fill in the missing cells of a table.
 
@@ -85,20 +55,16 @@ def impute(
     if not in_place:
         for path in paths:
             check_input_is_kept(path, data, "Add --in-place if you mean it, or name another file.")
-    check_output(save_model, "--save-model", suffix=MODEL)
-    options = fit_options(family, method, kl_weight, epochs, seed, device)
-    ready = None
-    if model is not None:
-        refuse_training("--model", schema, save_model, family, method, kl_weight, epochs)
-        ready = load_model(model, "--model")
-    loaded = load_frame(console, data, schema, header, missing)
+    options = learning.options()
+    ready = learning.saved(model)
+    loaded = learning.load(console, data)
     fitted = ready or fit(console, loaded, **options)
-    keep_model(console, fitted, save_model)
+    learning.keep(console, fitted)
     console.begin("filling the holes")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing cells are left")  # they are counted below
         rows = loaded.frame
-        tables = [fitted.transform(rows)] if draws is None else fitted.sample_posterior(rows, draws, seed)
+        tables = [fitted.transform(rows)] if draws is None else fitted.sample_posterior(rows, draws, learning.seed)
     written = _write(console, tables, paths)
     counts = _count(console, loaded.frame, tables[0], list(fitted.schema_.names))
     learnt = {} if ready else {"report": fitted.report().sentences(), "columns": fitted.columns_}
