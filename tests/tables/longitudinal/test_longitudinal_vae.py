@@ -208,7 +208,10 @@ def test_files_that_are_something_else(fitted, tmp_path):
 
     other = tmp_path / "other.safetensors"
     write_tensors(other, {"x": torch.zeros(1)}, {"class": "TabularVAE", "format": 1})
-    with pytest.raises(ValueError, match="should be a file that save"):
+    with pytest.raises(ValueError, match="holds a TabularVAE. Load it with TabularVAE.load"):
+        LongitudinalVAE.load(other)
+    write_tensors(other, {"x": torch.zeros(1)}, {"of": "somebody else"})
+    with pytest.raises(ValueError, match="should be a file that save.. of LongitudinalVAE wrote"):
         LongitudinalVAE.load(other)
     broken = tmp_path / "broken.safetensors"
     write_tensors(broken, {"x": torch.zeros(1)}, {"class": "LongitudinalVAE", "format": 1})
