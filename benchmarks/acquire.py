@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", help="only some tables")
     parser.add_argument("--families", nargs="+", default=FAMILIES)
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--first", type=int, default=0, help="the first seed; the others follow")
     parser.add_argument("--steps", type=int, default=STEPS)
     options = parser.parse_args()
     if options.table:
@@ -46,7 +47,9 @@ def measured(options: argparse.Namespace) -> dict[str, dict[str, list[dict[str, 
     torch.set_num_threads(1)
     return {
         name: {
-            family: [_once(name, seed, family, options) for seed in range(options.seeds)]
+            family: [
+                _once(name, seed, family, options) for seed in range(options.first, options.first + options.seeds)
+            ]
             for family in options.families
         }
         for name in options.tables or TARGETS
