@@ -141,7 +141,7 @@ class VAEM(Family):
         log_q = log_normal(noise, 0.0) + (visible * (width / scale).log()).sum(-1)
         kl = (visible * normal_divergence(mean, scale, centre, width)).sum(-1).mean(1)
         densities = {"log_q": found.log_q + log_q, "log_prior": found.log_prior + log_normal(e, 0.0)}
-        return replace(found, z=_joined(found.z, e), kl=found.kl + kl, **densities)
+        return replace(found, z=_joined(found.z, e), cells_kl=kl, **densities)
 
     def most_probable(self, inputs: Tensor) -> Latent:
         """The mode of q(h|x) and, for all columns, the mode of the code given h, with K = 1."""
