@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", help="only some tables")
     parser.add_argument("--families", nargs="+", default=FAMILIES)
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--trees", action="store_true", help="let boosted trees have a say in guesses")
     parser.add_argument("--first", type=int, default=0, help="the first seed; the others follow")
     parser.add_argument("--steps", type=int, default=STEPS)
     options = parser.parse_args()
@@ -59,11 +60,12 @@ def measured(options: argparse.Namespace) -> dict[str, dict[str, list[dict[str, 
 def _once(name: str, seed: int, family: str, options: argparse.Namespace) -> dict[str, list[float]]:
     from _acquisition import curves
 
-    path = options.cache and options.cache / f"{name}-{family}-{seed}-{options.steps}.json"
+    label = f"{name}-{family}{'-trees' * options.trees}-{seed}-{options.steps}.json"
+    path = options.cache and options.cache / label
     if path and path.is_file():
         found: dict[str, list[float]] = json.loads(path.read_text(encoding="utf-8"))
         return found
-    found = curves(name, seed, family, options.steps)
+    found = curves(name, seed, family, options.steps, trees=options.trees)
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(found), encoding="utf-8")

@@ -41,7 +41,7 @@ MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "traini
 
 LAB = (
     "_config", "judges", "results", "figures", "page", "_findings", "_catalogue", "_folder", "_splits",
-    "_measured", "_new_rows", "_tabular", "_multimodal", "_survival", "_run", "_execute",
+    "_measured", "_new_rows", "_tabular", "_panels", "_multimodal", "_survival", "_run", "_execute",
     "_paper", "_paper_multimodal", "_paper_survival", "_plans",
 )  # fmt: skip
 

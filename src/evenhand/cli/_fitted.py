@@ -30,6 +30,7 @@ from ._report_words import show_rules, too_few
 
 if TYPE_CHECKING:
     from ..tables.estimator import TabularVAE
+    from ..tables.longitudinal import LongitudinalVAE
     from ..tables.schema import Schema
 
 Method = Annotated[
@@ -182,7 +183,7 @@ class Learning:
         """The table that DATA names."""
         return load_frame(console, data, self.schema, self.header, self.missing)
 
-    def keep(self, console: Console, fitted: TabularVAE) -> None:
+    def keep(self, console: Console, fitted: TabularVAE | LongitudinalVAE) -> None:
         """Save a model if that is wanted, and say where."""
         if self.save_model is not None:
             fitted.save(self.save_model)

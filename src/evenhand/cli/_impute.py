@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ._arguments import DataArgument, check_input_is_kept, check_output
+from ._arguments import DataArgument, Id, Time, check_input_is_kept, check_output
 from ._console import Console
 from ._errors import refusal
-from ._fitted import Learning, SavedModel, fit
+from ._fitted import Learning, Loaded, SavedModel, fit
+from ._over_time import learn_over_time, load_over_time, refuse_single_rows
 from ._spread import spread
 
 
@@ -26,6 +27,8 @@ def impute(
     ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Fill DATA itself; it is overwritten.")] = False,
     model: SavedModel = None,
+    id: Id = None,
+    time: Time = None,
     draws: Annotated[
         int | None, typer.Option("--draws", min=1, metavar="N", help="Multiple imputation: OUT-1, ..., OUT-N.")
     ] = None,
@@ -39,13 +42,15 @@ def impute(
     columns stay as they are. One exception: with --model, a category that the model has never seen is treated as
     missing; how many such cells were replaced is printed. With --draws, several tables are written, each a random
     draw, so that a later analysis can tell how certain the imputed cells are. DATA itself is overwritten with
-    --in-place only.
+    --in-place only. With --id and --time, rows belong to things over time, and holes are filled from what is seen
+    before and after.
 
     \b
     Examples:
       evenhand impute data.csv -o filled.csv
       evenhand impute data.csv -o filled.csv --draws 5 --save-model data.safetensors
       evenhand impute new.csv -o filled.csv --model data.safetensors
+      evenhand impute panel.csv -o filled.csv --id person --time year
     """
     console: Console = ctx.obj
     target = _target(data, output, in_place)
@@ -56,9 +61,9 @@ def impute(
         for path in paths:
             check_input_is_kept(path, data, "Add --in-place if you mean it, or name another file.")
     options = learning.options()
-    ready = learning.saved(model)
-    loaded = learning.load(console, data)
-    fitted = ready or fit(console, loaded, **options)
+    if id is not None or time is not None:
+        refuse_single_rows(id, time, learning, draws)
+    fitted, loaded = _fitted(console, data, learning, options, model, (id, time))
     learning.keep(console, fitted)
     console.begin("filling the holes")
     with warnings.catch_warnings():
@@ -67,8 +72,37 @@ def impute(
         tables = [fitted.transform(rows)] if draws is None else fitted.sample_posterior(rows, draws, learning.seed)
     written = _write(console, tables, paths)
     counts = _count(console, loaded.frame, tables[0], list(fitted.schema_.names))
+    console.result({"written": written, **counts, **_learnt(fitted, ready=model is not None)})
+
+
+def _fitted(
+    console: Console,
+    data: str,
+    learning: Learning,
+    options: dict[str, Any],
+    model: Path | None,
+    over_time: tuple[str | None, str | None],
+) -> tuple[Any, Loaded]:
+    """A model, read from a file or fitted to the table, and the table."""
+    id, time = over_time
+    if id is None or time is None:
+        ready = learning.saved(model)
+        loaded = learning.load(console, data)
+        return ready or fit(console, loaded, **options), loaded
+    if model is None:
+        loaded = learning.load(console, data)
+        return learn_over_time(console, loaded, id, time, options), loaded
+    learning.refuse("--model")
+    saved = load_over_time(model, id, time)
+    return saved, learning.load(console, data)
+
+
+def _learnt(fitted: Any, *, ready: bool) -> dict[str, Any]:
+    """What a program is told of a model."""
+    if not hasattr(fitted, "report"):
+        return {"method": fitted.method, "error": fitted.error_, "shares": fitted.shares_}
     learnt = {} if ready else {"report": fitted.report().sentences(), "columns": fitted.columns_}
-    console.result({"written": written, **counts, "method": fitted.method_, **learnt})
+    return {"method": fitted.method_, **learnt}
 
 
 def _target(data: str, output: Path | None, in_place: bool) -> Path:

@@ -33,6 +33,17 @@ class Source:
     note: str = ""
     conversions: list[str] = field(default_factory=list)
 
+    @property
+    def size(self) -> int:
+        """What an epoch is counted by."""
+        return len(self.table)
+
+    @property
+    def words(self) -> str:
+        """How much there is, in words."""
+        n = len(self.schema)
+        return f"{len(self.table):,} rows, {n} column{'s' if n > 1 else ''} to learn"
+
     def about(self) -> dict[str, Any]:
         """What a report says about the data."""
         columns = list(self.schema)

@@ -8,7 +8,7 @@ from ._of_tables import table1, table2, table6, table7, table8
 from ._order import Reports, ordered, title_of
 from ._published import DATA, GROUPS, SETTINGS
 from ._relevant import read_benchmarks, read_experiments, run_folders
-from ._reports import FORMAT, OPPOSED, SLACK, Run, TableReport, read_reports, run_label
+from ._reports import FORMAT, OF_COLUMNS, OPPOSED, SLACK, Run, TableReport, read_reports, run_label
 from ._score_rows import (
     BASELINE,
     Result,
@@ -37,6 +37,7 @@ __all__ = [
     "HOLES",
     "MODELS",
     "OBJECTIVES",
+    "OF_COLUMNS",
     "OPPOSED",
     "ROWS",
     "SETTINGS",

@@ -27,9 +27,13 @@ Run = Mapping[str, Any]
 
 _NEEDED = {
     "table": ("name", "config", "data", "seeds", "runs"),
+    "panel": ("name", "config", "data", "seeds", "runs"),
     "multimodal": ("name", "config", "data", "scores"),
     "survival": ("name", "data", "experts", "runs"),
 }
+
+OF_COLUMNS = ("table", "panel")
+"""Experiments whose reports have runs with errors of columns."""
 
 # ---------------------------------------------------------------- reading
 
@@ -79,18 +83,18 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 class TableReport:
-    """The report of a table experiment, and what tables and figures ask of it.
+    """The report of an experiment on a table, or on a panel, and what tables and figures ask of it.
 
     Numbers that a report lacks (null) are NaN. Seeds without a finite number are left out of medians and means; but
     they count against a method where one is chosen, and what fails where plain training does not is not tested.
 
     Args:
-        report: As `read_reports` gives it, with "experiment" = "table".
+        report: As `read_reports` gives it, with "experiment" = "table" or "panel".
     """
 
     def __init__(self, report: Mapping[str, Any]) -> None:
-        if report.get("experiment") != "table":
-            raise ValueError(f"report should be of a table experiment. Found {report.get('experiment')!r}.")
+        if report.get("experiment") not in OF_COLUMNS:
+            raise ValueError(f"report should be of a table or panel experiment. Found {report.get('experiment')!r}.")
         self.report = report
         self.name: str = report["name"]
         self.data: Mapping[str, Any] = report["data"]
@@ -106,9 +110,16 @@ class TableReport:
                 )
 
     @property
+    def is_panel(self) -> bool:
+        """Whether its rows belong to things over time."""
+        return bool(self.report["experiment"] == "panel")
+
+    @property
     def setting(self) -> str:
-        """Model and objective as the paper writes them: "VAE-ELBO", "VAE-DReG", "HI-VAE"."""
+        """Model and objective as the paper writes them: "VAE-ELBO", "VAE-DReG", "HI-VAE"; or the estimator's name."""
         config = self.report["config"]
+        if self.is_panel:
+            return "LongitudinalVAE"
         model, objective = config["model"]["name"], config["objective"]["name"]
         if (model, objective) == ("hivae", "elbo"):
             return "HI-VAE"

@@ -186,7 +186,8 @@ def rates_and_bounds(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The rate, KL(q || p), and the ELBO (one sample, but for `base`) of every row ``[R, n]``.
 
-    The rate is that of what goes through the latent variables of whole rows. The third is the mean of log p(x_d|z) over the cells observed, by column ``[R, D]`` in the inner order.
+    The rate is that of what goes through the latent variables of whole rows. The third is the mean of log p(x_d|z)
+    over the cells observed, by column ``[R, D]`` in the inner order.
     """
 
     def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:

@@ -178,6 +178,10 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         values = self._fitted.say(panel.table, panel.times, panel.visits, direct=False)
         return fill(X, self.schema_, values, np.ones_like(panel.table.observed), self._forms)
 
+    def rates(self, X: Any) -> NDArray[np.float64]:
+        """What the latent variables keep of every row given the rows before: KL(q || p) in nats, ``[n]``."""
+        return self._fitted.rates(self._read(X))
+
     def forecast(self, X: Any, gap: float | None = None) -> Any:
         """The next visit of every id: one row each, in the order in which ids appear.
 

@@ -16,7 +16,7 @@ from ...common import Tick
 from ...impartial import LinearBlock, Method
 from ..inference import column_errors
 from ..kinds import TableLikelihood
-from ._guess import expectations, rate
+from ._guess import expectations, rates
 from ._network import HistoryVAE
 from ._visits import Visits, hidden_at_random
 
@@ -211,7 +211,7 @@ class Training:
     def _validate(self, done: int) -> float:
         self.network.eval()
         error = self.held.error(self.network)
-        nats = rate(self.network, self.held.visits, self.held.visits.mask)
+        nats = float(rates(self.network, self.held.visits, self.held.visits.mask).mean())
         self.history.append({"steps": done, "error": error, "rate": nats})
         return error
 
