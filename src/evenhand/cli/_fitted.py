@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..common import wanted_rate
 from ..tables.families import FAMILIES
 from ._arguments import (
     MODEL,
@@ -44,7 +45,9 @@ Family = Annotated[
         show_default=False,
     ),
 ]
-KLWeight = Annotated[str, typer.Option("--kl-weight", help="A number, or 'auto'.")]
+KLWeight = Annotated[
+    str, typer.Option("--kl-weight", help="A number, 'auto', or a rate to hold in nats per row: rate:8.")
+]
 Epochs = Annotated[
     int | None, typer.Option("--epochs", min=1, help="How long to train; about 8,000 steps by default.")
 ]
@@ -190,11 +193,13 @@ class Learning:
             console.say(f"Model: {self.save_model}")
 
 
-def _kl_weight(text: str) -> float:
+def _kl_weight(text: str) -> float | str:
+    if wanted_rate(text) is not None:
+        return text
     try:
         weight = float(text)
     except ValueError as error:
-        raise refusal("--kl-weight", "be a number or 'auto'", repr(text)) from error
+        raise refusal("--kl-weight", "be a number, 'auto', or a rate such as 'rate:8'", repr(text)) from error
     if not 0 <= weight < float("inf"):
         raise refusal("--kl-weight", "be a finite number >= 0", text)
     return weight

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...common import ArgumentError, CapturedStep
+from ...common import ArgumentError, CapturedStep, RateControl, check_kl_weight, wanted_rate
 from ...impartial import Draws, LinearBlock, Method, PerReplica
 from ..families import Family
 from ..objectives import BatchOfRows, ObjectiveName, make_objective
@@ -17,7 +17,7 @@ from ._noise import Draw, Noise
 from ._rows import Rows
 from ._state import check_keys, check_settings, check_tensors, copies, numbered
 
-STATE = ("runs", "settings", "model", "moments", "blocks", "noise", "steps", "lr", "loss")
+STATE = ("runs", "settings", "model", "moments", "blocks", "noise", "control", "steps", "lr", "loss")
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Run:
         seed: Of initial weights, batches, dropout and noise.
         method: What settles the conflict among the columns; at all blocks, where a model has several.
         lr: Learning rate.
-        kl_weight: Weight of the KL term.
+        kl_weight: Weight of the KL term; "rate:8" for one that moves such that the rate is 8 nats per row.
         preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
     """
 
     seed: int
     method: Method
     lr: float = 1e-3
-    kl_weight: float = 1.0
+    kl_weight: float | str = 1.0
     preserve_norm: bool = True
 
 
@@ -53,9 +53,12 @@ class Stack:
         batch_size: Rows in a step.
         dropout: Probability that an input of the encoder is dropped.
         hide: Probability that an observed cell is hidden from the encoder, while it is still scored.
-        kl_warm_up: Number of steps over which the KL weight rises from 0.
+        kl_warm_up: Number of steps over which the KL weight rises from 0; not for weights that hold a rate.
         decay: Number of steps over which learning rates fall to zero, along half a cosine; 0 for constant ones.
         compile_step: Whether torch.compile fuses the forward and the backward pass (worth it on a GPU).
+
+    Attributes:
+        control: What moves the KL weights of runs that hold a rate; None if there are none.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Stack:
         self.rows, self.runs = rows, list(runs)
         self.kl_warm_up, self.decay = kl_warm_up, decay
         check_objective(type(model), objective)
+        self.control = self._make_control()
         self.objective = make_objective(objective, analytic_kl=analytic_kl)
         self._analytic_kl = analytic_kl
         self._measure(train)
@@ -120,6 +124,16 @@ class Stack:
             for heads in self._places()
         ]
 
+    def _make_control(self) -> RateControl | None:
+        weights = [run.kl_weight for run in self.runs]
+        for weight in weights:
+            check_kl_weight("kl_weight", weight)
+        if not RateControl.needed(weights):
+            return None
+        if self.kl_warm_up:
+            raise ArgumentError("kl_warm_up", "be 0 where a KL weight holds a rate", str(self.kl_warm_up))
+        return RateControl(weights, self.device)
+
     def _places(self) -> list[list[int]]:
         """The heads at every place where gradients meet; that of the direct way is the last."""
         places = self.model.block_heads * self.objective.n_passes
@@ -134,7 +148,8 @@ class Stack:
         return max(self.model.likelihood.n, *widths)
 
     def _settings(self) -> None:
-        self.kl_weights = torch.tensor([run.kl_weight for run in self.runs], device=self.device)
+        fixed = [1.0 if wanted_rate(run.kl_weight) else float(run.kl_weight) for run in self.runs]
+        self.kl_weights = torch.tensor(fixed, device=self.device)
         rates = torch.tensor([run.lr for run in self.runs], device=self.device)
         slower = rates / rates.max()
         self._slower = None if bool((slower == 1).all()) else slower
@@ -159,7 +174,7 @@ class Stack:
         draw = self.noise.take()
         self.draws.numbers = draw.uniform
         batch = self.rows.record.index_select(0, draw.rows.flatten()).view(*draw.rows.shape, -1)
-        weights = self.kl_weights
+        weights = self.kl_weights if self.control is None else self.control.weights()
         if self.kl_warm_up:
             weights = weights * ((self.steps + 1) / self.kl_warm_up).clamp(max=1.0)
         self.model.start_step(self.steps, self.steps_per_epoch)
@@ -193,7 +208,7 @@ class Stack:
         if draw.keep is not None:
             seen = seen * draw.keep
         features = self.model.look(seen)
-        batch = BatchOfRows(features, targets, mask, draw.normal, kl_weights, statistics)
+        batch = BatchOfRows(features, targets, mask, draw.normal, kl_weights, statistics, self.control)
         loss = self.objective.loss(self.model, batch, self._blocks_by_pass())
         direct = self.model.direct
         if direct is None:
@@ -218,6 +233,10 @@ class Stack:
                 if name in state:
                     state[name] = state[name][index].contiguous()
         self.noise.keep(replicas)
+        if self.control is not None:
+            self.control.keep(index)
+            if not RateControl.needed([run.kl_weight for run in self.runs]):
+                self.control = None
         if all(run.method.is_identity for run in self.runs):
             self.blocks = []
         for block in self.blocks:
@@ -227,6 +246,16 @@ class Stack:
         self.lr.fill_(self._fastest)
         self.loss = self.loss[index].contiguous()
         self._forget()
+
+    def calibrate(self, measured: Tensor) -> Tensor:
+        """Aim at targets by the rates that were measured, ``[R]``, and say how far these are off; see `Best.offer`.
+
+        Rates in training differ from those that users read: inputs are dropped and cells are hidden there.
+        """
+        if self.control is None:
+            return torch.zeros_like(self.loss)
+        self.control.calibrate(measured)
+        return self.control.off(measured)
 
     def shorten(self, decay: int) -> None:
         """Let learning rates fall to zero by an earlier step."""
@@ -255,6 +284,7 @@ class Stack:
             "moments": [copies(self.optimizer.state.get(p, {})) for p in self.model.parameters()],
             "blocks": [copies(block.state_dict()) for block in self.blocks],
             "noise": self.noise.state_dict(),
+            "control": {} if self.control is None else self.control.state_dict(),
             **copies({"steps": self.steps, "lr": self.lr, "loss": self.loss}),
         }
 
@@ -275,12 +305,14 @@ class Stack:
         for block, learnt in zip(self.blocks, state["blocks"], strict=True):
             block.load_state_dict(learnt)
         self.noise.load_state_dict(state["noise"])
+        if self.control is not None:
+            self.control.load_state_dict(state["control"])
         for name in ("steps", "lr", "loss"):
             getattr(self, name).copy_(state[name])
         self._forget()
 
     def _check_state(self, state: Mapping[str, Any]) -> None:
-        check_keys(state, STATE, "Stack")
+        check_keys(state, STATE, "Stack", optional=("control",))
         if len(state["runs"]) != len(self.runs):
             raise ValueError(
                 f"runs should be {len(state['runs'])}, as many as the state is of. Found {len(self.runs)}. Build the "
@@ -291,6 +323,7 @@ class Stack:
         check_tensors(state["model"], self.model.state_dict())
         counters = {name: getattr(self, name) for name in ("steps", "lr", "loss")}
         check_tensors({name: state[name] for name in counters}, counters)
+        check_tensors(state.get("control", {}), {} if self.control is None else self.control.state_dict())
         self.noise.check_state(state["noise"])
 
     def _described(self) -> list[dict[str, Any]]:
@@ -300,7 +333,7 @@ class Stack:
                 "seed": int(run.seed),
                 "method": repr(run.method),
                 "lr": float(run.lr),
-                "kl_weight": float(run.kl_weight),
+                "kl_weight": run.kl_weight if wanted_rate(run.kl_weight) else float(run.kl_weight),
                 "preserve_norm": bool(run.preserve_norm),
             }
             for run in self.runs
