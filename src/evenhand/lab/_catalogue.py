@@ -57,6 +57,7 @@ SURVIVAL = Section(
     "paper/survival", "results:read_survivals", "_plans:plan_survival", ("mnist_svhn_text", "digits_in_three"),
 )  # fmt: skip
 BENCHMARKS = Section("", (), "paper/multimodal", "results:read_benchmarks")
+HELD = Section("", (), "paper/families/reports", "results:read_held")
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,7 @@ EXHIBITS: Mapping[str, Exhibit] = MappingProxyType({exhibit.name: exhibit for ex
     Exhibit("controls", "what a lower error costs", TABLES, "results:controls", any_network=True),
     Exhibit("equal-rate", "plain and impartial training at equal rate", TABLES, "results:equal_rate",
             any_network=True),
+    Exhibit("held-rate", "plain and impartial training held at one rate", HELD, "results:held_rates"),
     Exhibit("rate-distortion", "error over rate", TABLES, "figures:rate_distortions", figure=True,
             any_network=True),
     Exhibit("survival", "which experts live, by bound and goals", SURVIVAL, "results:survival"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from ._config import PanelData, PanelExperiment, to_dict
 from ._folder import Folder
 from ._measured import plain
 from ._splits import TRAIN, VALIDATION, Source
-from ._tabular import Choice, choices, one_thread
+from ._tabular import Choice, by_weight, choices, one_thread
 
 FEWEST = 20  # histories that can be split
 PARTS = ("train", "validation", "test")
@@ -186,7 +187,7 @@ def run_panel(
         "schema": source.schema.to_toml(),
         "config": to_dict(config),
         "seeds": list(config.runs.seeds),
-        "runs": _by_choice(choices(config.runs), done, len(config.runs.seeds)),
+        **by_weight(_by_choice(choices(config.runs), done, len(config.runs.seeds))),
         "trivial": first.trivial(),
         "seconds": {"training": round(time.monotonic() - started, 1)},
         "hardware": platform.processor() or platform.machine(),
@@ -198,7 +199,7 @@ def _run(
 ) -> dict[str, Any]:
     """One training, and what it reaches on validation and test histories."""
     training = config.training
-    model = LongitudinalVAE(
+    unfitted = LongitudinalVAE(
         id=config.data.id,
         time=config.data.time,
         method=choice.method,
@@ -213,7 +214,10 @@ def _run(
         lr=training.lr,
         random_state=seed,
         verbose=False,
-    ).fit(split.frame("train"))
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The rate of visits")  # the report has it
+        model = unfitted.fit(split.frame("train"))
     chosen_by = measure(split, model, "validation")
     validation = {f"validation_{name}": chosen_by[name] for name in ("error", "hidden")}
     score = (chosen_by["error"] + chosen_by["hidden"]) / 2

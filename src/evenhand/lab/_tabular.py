@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .. import __version__
-from ..common import Tick, read_checkpoint, write_checkpoint, write_tensors
+from ..common import Tick, read_checkpoint, wanted_rate, write_checkpoint, write_tensors
 from ..impartial import method_of
 from ..tables.stack import Best, Run, Stack
 from ._config import Runs, TableExperiment, to_dict
@@ -30,16 +30,32 @@ class Choice:
     """What is trained once with every seed."""
 
     method: str
-    kl_weight: float = 1.0
+    kl_weight: float | str = 1.0  # "rate:3" where it holds a rate
     restored: bool = True
 
 
 def choices(runs: Runs) -> list[Choice]:
-    """Plain training at every KL weight, every f, and every f without norm restoration if that is wanted."""
+    """Plain training at every KL weight, every f, every f without norm restoration if that is wanted.
+
+    Then, at every rate that is held, plain training and every f.
+    """
     others = [method for method in runs.methods if method != "sum"]
     plain = sorted(runs.kl_weights, key=lambda weight: weight != 1.0)  # 1 first
-    found = [Choice("sum", weight) for weight in plain] + [Choice(method) for method in others]
-    return found + [Choice(method, restored=False) for method in others if runs.unrestored]
+    found = [Choice("sum", weight) for weight in plain] + [Choice(method) for method in others if plain]
+    found += [Choice(method, restored=False) for method in others if runs.unrestored]
+    return found + [Choice(method, f"rate:{rate!r}") for rate in runs.rates for method in ("sum", *others)]
+
+
+def by_weight(entries: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The "runs" of a report, with a fixed KL weight each; and those "held" at a rate, if there are any."""
+    found: dict[str, list[dict[str, Any]]] = {"runs": [], "held": []}
+    for entry in entries:
+        rate = wanted_rate(entry["kl_weight"])
+        if rate is None:
+            found["runs"].append(entry)
+        else:
+            found["held"].append({"rate_wanted": rate} | {k: v for k, v in entry.items() if k != "kl_weight"})
+    return found if found["held"] else {"runs": found["runs"]}
 
 
 @contextmanager
@@ -75,13 +91,14 @@ def run_table(
         "schema": source.schema.to_toml(),
         "config": to_dict(config),
         "seeds": list(config.runs.seeds),
-        "runs": job.measured(),
+        **by_weight(job.measured()),
         "trivial": trivial(source, splits, job.measures.hidden[2]),
     }
     chosen = TableReport(report).best()
     shown = {"plain": 0} | ({} if chosen is None else {"impartial": report["runs"].index(chosen)})
-    report["conflicts"] = job.measures.conflicts(job.stack.model, job.history["checks"], shown)
-    if config.evaluation.generate:
+    if report["runs"]:
+        report["conflicts"] = job.measures.conflicts(job.stack.model, job.history["checks"], shown)
+    if config.evaluation.generate and report["runs"]:
         tick(0, "generating rows")
         report["generated"] = generate(config, splits, job.stack, folder, report["runs"], shown)
     folder.write_json("history.json", job.history)
@@ -170,7 +187,10 @@ class _Training:
     def _check(self, epoch: int) -> float:
         """Validate; returns the lowest error of all runs."""
         scores, shares = self.measures.on_validation(self.stack.model)
-        self.best.offer(scores)
+        if self.stack.control is None:
+            self.best.offer(scores)
+        else:
+            self.best.offer(scores, self.stack.calibrate(self.measures.rates(self.stack.model)))
         self.history["checks"].append(
             {
                 "epoch": epoch,

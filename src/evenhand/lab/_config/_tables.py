@@ -164,6 +164,8 @@ class Runs:
         kl_weights: KL weights of plain training; 1 is always there. (Impartial training has 1.)
         unrestored: Whether every f is also trained without norm restoration.
         label: What the directory of the run is called besides, such as "diagnose".
+        rates: Rates in nats per row at which plain training and every method are trained besides, with a KL weight
+            that moves so that the rate is held; alone, if there are no `kl_weights`.
     """
 
     methods: tuple[str, ...] = PAPER_METHODS
@@ -171,6 +173,7 @@ class Runs:
     kl_weights: tuple[float, ...] = (1.0,)
     unrestored: bool = False
     label: str = field(default="", metadata=WRITTEN_IF_SET)
+    rates: tuple[float, ...] = field(default=(), metadata=WRITTEN_IF_SET)
 
     def __post_init__(self) -> None:
         for method in self.methods:
@@ -179,10 +182,15 @@ class Runs:
             raise ValueError(f"runs.methods should be different and have 'sum' among them. Found {self.methods}.")
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
             raise ValueError(f"runs.seeds should be different numbers from 0. Found {self.seeds}.")
-        if 1.0 not in self.kl_weights or len(set(self.kl_weights)) < len(self.kl_weights):
+        held_alone = self.rates and not self.kl_weights
+        if (1.0 not in self.kl_weights and not held_alone) or len(set(self.kl_weights)) < len(self.kl_weights):
             raise ValueError(f"runs.kl_weights should be different and have 1 among them. Found {self.kl_weights}.")
         for weight in self.kl_weights:
             check_number("runs.kl_weights", weight)
+        for rate in self.rates:
+            check_number("runs.rates", rate, above=True)
+        if len(set(self.rates)) < len(self.rates):
+            raise ValueError(f"runs.rates should be different. Found {self.rates}.")
 
 
 @dataclass(frozen=True)

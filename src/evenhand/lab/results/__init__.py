@@ -3,6 +3,7 @@
 from ._beside_paper import all_live, beside_the_paper
 from ._columns import ColumnErrors, Tally, column_pairs, medians, tally
 from ._costs import controls, equal_rate, overhead, reached
+from ._held import held_rates, read_held
 from ._of_modalities import OBJECTIVES, coherence_by_objective, log_likelihoods, table3, table4, table5, table9
 from ._of_tables import table1, table2, table6, table7, table8
 from ._order import Reports, ordered, title_of
@@ -72,6 +73,7 @@ __all__ = [
     "equal_rate",
     "fair",
     "few_rows",
+    "held_rates",
     "impartiality_label",
     "latent_rows",
     "log_likelihood_rows",
@@ -83,6 +85,7 @@ __all__ = [
     "reached",
     "read_benchmarks",
     "read_experiments",
+    "read_held",
     "read_reports",
     "read_survivals",
     "reconstruction_rows",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ._held import held_rates
 from ._of_modalities import coherence_by_objective
 from ._order import Reports, ordered, title_of
 from ._published import OVERHEAD, TABLE1, Pair
@@ -108,6 +109,8 @@ def overhead(reports: Reports, *, published: bool = True) -> Table:
 
 def reached(report: Mapping[str, Any]) -> Table:
     """What one run came to: the table of its report alone."""
+    if report["experiment"] in OF_COLUMNS and not report["runs"]:
+        return held_rates([report])
     if report["experiment"] in OF_COLUMNS:
         return controls([report], published=False)
     if report["experiment"] == "survival":

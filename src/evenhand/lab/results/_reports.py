@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...impartial import method_label, short_method_label
 from ...tables.estimator import HARDLY
 from ...tables.schema import Kind
-from ._statistics import ALPHA, corrected_paired_t_test
+from ._statistics import ALPHA, Alternative, corrected_paired_t_test
 
 FORMAT = 1  # of report.json
 OPPOSED = -0.05  # gradients with a lower cosine are in conflict; nearer to zero they are not
@@ -102,7 +102,8 @@ class TableReport:
         self.kinds: list[str] = list(self.data["kinds"])
         self.seeds: list[int] = list(report["seeds"])
         self.runs: list[Run] = list(report["runs"])
-        for run in self.runs:
+        self.held: list[Run] = list(report.get("held", []))
+        for run in [*self.runs, *self.held]:
             if np.shape(run["error"]) != (len(self.seeds),):
                 raise ValueError(
                     f"{self.name} should have an error for each of {len(self.seeds)} seeds. Found {run['error']!r} "
@@ -157,14 +158,22 @@ class TableReport:
 
         A method that fails in some seeds comes after all that fail in fewer.
         """
+        return min(self.impartial(restored=restored), key=self._rank, default=None)
 
-        def rank(run: Run) -> tuple[int, float]:
-            return len(self.seeds) - len(_finite(self.values(run, "validation"))), self.mean(run, "validation")
+    def _rank(self, run: Run) -> tuple[int, float]:
+        return len(self.seeds) - len(_finite(self.values(run, "validation"))), self.mean(run, "validation")
 
-        return min(self.impartial(restored=restored), key=rank, default=None)
+    def held_at(self, rate: float) -> tuple[Run, Run | None]:
+        """Plain training held at a rate, and the impartial method held there with the lowest validation error."""
+        here = [run for run in self.held if run["rate_wanted"] == rate]
+        others = [run for run in here if run["method"] != "sum"]
+        (plain,) = (run for run in here if run["method"] == "sum")
+        return plain, min(others, key=self._rank, default=None)
 
     def label(self, run: Run) -> str:
         """What a run is called, such as "vanilla, KL x 0.3" or "GradNorm 1 >> PCGrad, not restored"."""
+        if "rate_wanted" in run:
+            return method_label(run["method"])
         weight = [] if run["kl_weight"] == 1 else [f"KL x {run['kl_weight']:g}"]
         return ", ".join([method_label(run["method"]), *weight, *([] if run["restored"] else ["not restored"])])
 
@@ -196,15 +205,17 @@ class TableReport:
         """In how many seeds a run has a lower error than plain training."""
         return int((self.values(run, "error") < self.values(self.plain, "error")).sum())
 
-    def p_value(self, run: Run) -> float:
-        """The corrected paired t-test that a run beats plain training, one-sided; NaN if there is no test."""
-        ours, plain = self.values(run, "error"), self.values(self.plain, "error")
+    def p_value(
+        self, run: Run, rival: Run | None = None, measure: str = "error", *, alternative: Alternative = "less"
+    ) -> float:
+        """The corrected paired t-test that a run beats a rival, or plain training; NaN if there is no test."""
+        ours, plain = self.values(run, measure), self.values(self.plain if rival is None else rival, measure)
         both = np.isfinite(ours) & np.isfinite(plain)
         if both.sum() < 2 or (np.isfinite(plain) & ~both).any():
             return math.nan
         differences = ours[both] - plain[both]
         ratio = self.data["test_rows"] / self.data["train_rows"]
-        return corrected_paired_t_test(differences, ratio, alternative="less").pvalue
+        return corrected_paired_t_test(differences, ratio, alternative=alternative).pvalue
 
     def significant(self, run: Run) -> bool:
         """Whether the error of a run is lower than that of plain training, at the paper's level of 0.1."""
