@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 
 METHODS = ("sum", "gradnorm", "imtlg", "pcgrad", "cagrad")
 SEEDS = 5
-TABLES, TABLE_ROWS, TABLE_STEPS, TABLE_RATE = ("wine", "labour", "diamonds"), 3000, 1500, 3.0
-HISTORIES, PANEL_STEPS, PANEL_RATE = 500, 600, 2.0
+TABLES, TABLE_ROWS, TABLE_STEPS, TABLE_RATE = ("wine", "labour", "diamonds"), 2000, 1000, 3.0
+HISTORIES, PANEL_STEPS, PANEL_RATE = 400, 450, 2.0
 
 
 def table_config(name: str) -> TableExperiment:
-    """VAEM on a table, in the setting of `evenhand compare`."""
+    """VAEM on a table, in the setting of `evenhand compare`, with the estimator's learning rate, which falls."""
     from evenhand.lab import Data, comparison
 
     options = {"model": "vaem", "n_seeds": SEEDS, "steps": TABLE_STEPS, "methods": METHODS}
     config = comparison(Data(name, rows=TABLE_ROWS), TABLE_ROWS, **options)
     runs = replace(config.runs, kl_weights=(), rates=(TABLE_RATE,))
-    return replace(config, runs=runs, evaluation=replace(config.evaluation, generate=0))
+    training = replace(config.training, lr=2e-3, decay=True)
+    evaluation = replace(config.evaluation, generate=0, n_samples=5)
+    return replace(config, runs=runs, training=training, evaluation=evaluation)
 
 
 def panel_config(name: str) -> PanelExperiment:
