@@ -55,7 +55,7 @@ def printed(command: str) -> str:
     if words[:2] == ["python", "paper/summaries.py"]:
         return summary(words[2])
     if words[0] == "python" and words[1] in BENCHMARKS and words[2] == "--table":
-        return BENCHMARKS[words[1]](PAPER.parent / words[3])
+        return BENCHMARKS[words[1]](PAPER.parent / words[3], *words[4:])
     if words[:2] == ["python", "paper/multimodal/defaults.py"]:
         return defaults.table(words[2])
     if words == ["python", "paper/digits_in_five/table.py"]:
