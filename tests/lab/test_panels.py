@@ -11,6 +11,7 @@ from evenhand.lab import TableReport, compared, from_dict, load_panel, panel_com
 from evenhand.lab import _panels as module
 from evenhand.lab._config import Data, PanelData, PanelExperiment
 from evenhand.lab._panels import PanelSplit
+from evenhand.lab.results import held_rates
 from evenhand.tables import LongitudinalVAE
 
 
@@ -180,6 +181,17 @@ def test_a_setting_changes_numbers(done, path, tmp_path, override):
     other = run(tiny(path, override, *few), tmp_path, device="cpu").report()
     measures = ("columns", "hidden_columns", "rate", "hidden_through_z")
     assert any(other["runs"][0][name][0] != done.report()["runs"][0][name][0] for name in measures)
+
+
+def test_runs_are_held_at_a_rate_alone(path, tmp_path):
+    config = tiny(path, "runs.kl_weights=[]", "runs.rates=[0.5]", "runs.seeds=[0]", "training.epochs=40")
+    report = run(config, tmp_path, device="cpu").report()
+    assert report["runs"] == []
+    assert [(r["method"], r["rate_wanted"]) for r in report["held"]] == [("sum", 0.5), ("imtlg", 0.5)]
+    assert all(0.25 < r["rate"][0] < 1 for r in report["held"])  # of other histories than those it was held on
+    table = held_rates([report])
+    assert [row[2] for row in table.rows] == ["IMTL-G"]
+    assert "held at the same rate" in reached(report).to_text()
 
 
 @pytest.mark.parametrize(
