@@ -10,7 +10,7 @@ from types import MappingProxyType
 from ..common import ArgumentError
 from ..datasets import NAMES
 from ..impartial import PAPER_METHODS
-from ..tables.families import FamilyName
+from ..tables.families import FAMILIES, FamilyName
 from ._catalogue import PAIR_PLOTS, TABLES
 from ._config import (
     Data,
@@ -114,6 +114,8 @@ def comparison(
         methods: The choices of f.
     """
     training = Training(checks=20, hide=HIDE, see_mask=True)
+    if not FAMILIES[model].takes_dropout:
+        training = replace(training, dropout=0.0)
     per_epoch = max(1, int(0.7 * n_rows) // training.batch_size)
     return TableExperiment(
         replace(data, positive="centred") if data.path else data,

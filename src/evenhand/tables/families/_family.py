@@ -79,6 +79,9 @@ class Family(nn.Module, ABC):
     analytic_kl: ClassVar[bool] = False
     """Whether its ELBO always has the KL term in closed form."""
 
+    takes_dropout: ClassVar[bool] = False
+    """Whether its encoder may be shown zeros in place of inputs, as the paper's; elsewhere a zero is a cell."""
+
     guesses_directly: ClassVar[bool] = False
     """Whether it has a direct way, which learns from hidden cells."""
 

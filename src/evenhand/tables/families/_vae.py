@@ -39,6 +39,7 @@ class VAE(Family):
     name = "vae"
     objectives = ("elbo", "iwae", "dreg")
     posterior_is_gaussian = True
+    takes_dropout = True
 
     def __init__(
         self,
