@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from _panel_sides import BATCH, error
 from _panels import Holes, holes_of
-from torch import Tensor
+from torch import Tensor, nn
 
 from evenhand import Output, find_blocks, impartial_sum
 from evenhand.tables import LongitudinalVAE
@@ -16,27 +16,35 @@ from evenhand.tables.longitudinal import _fitted
 from evenhand.tables.longitudinal._training import Training
 from evenhand.tables.longitudinal._visits import Visits
 
-STEPS = 600
+STEPS = 300
 HISTORIES = 128  # that are looked at
-OVER_TIME = ("sum", "imtlg", "pcgrad", "gradnorm")
+AT_PARAMETERS = " at parameters"
+OVER_TIME = ("sum", "imtlg", "pcgrad", f"pcgrad{AT_PARAMETERS}")
 
 
 class OverTime(Training):
     """A training that settles the gradients of visits where these meet: at what the posterior says of all visits.
 
-    Columns are not settled here, so that one thing differs at a time.
+    Or at the parameters of decoder and heads, which all visits share. Columns are not settled here, so that one
+    thing differs at a time.
     """
 
     over_time = "sum"
 
-    def _loss(self, visits: Visits, kl_weight: float) -> Tensor:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._posterior = Output(self.network.posterior)
+        self._shared = nn.ModuleList([self.network.decoder, self.network.head])
+
+    def _loss(self, visits: Visits, kl_weight: Tensor | float) -> Tensor:
         if self.over_time == "sum":
             return super()._loss(visits, kl_weight)
         elbo, rest = self._terms(visits, kl_weight)
         losses = {f"visit {t}": -elbo[:, t].sum() / visits.histories.present.sum() for t in range(elbo.shape[1])}
-        return impartial_sum(losses, at=Output(self.network.posterior), method=self.over_time) + rest
+        at = self._shared if self.over_time.endswith(AT_PARAMETERS) else self._posterior
+        return impartial_sum(losses, at=at, method=self.over_time.removesuffix(AT_PARAMETERS)) + rest
 
-    def _terms(self, visits: Visits, kl_weight: float) -> tuple[Tensor, Tensor]:
+    def _terms(self, visits: Visits, kl_weight: Tensor | float) -> tuple[Tensor, Tensor]:
         """log p of every visit, ``[N, T]``, and the other terms: the rate, and the surprise at hidden cells."""
         visible, present, network = self._visible(visits.mask), visits.histories.present, self.network
         seen, line = visits.seen(visible)

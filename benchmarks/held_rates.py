@@ -90,12 +90,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[*TABLES, *PANELS], help="only some tables and panels")
     parser.add_argument("--rates", nargs="+", type=float, help="nats per row; 3 for tables and 2 for panels")
     parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--panel-steps", type=int, help="of a training on a panel; that of the size by default")
     options = parser.parse_args()
     out = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     options.folder.mkdir(parents=True, exist_ok=True)
     os.chdir(options.folder)  # a report names a panel by its path from here
-    run(out, options.only, options.rates, SIZES[options.size])
+    size = SIZES[options.size]
+    run(out, options.only, options.rates, replace(size, panel_steps=options.panel_steps or size.panel_steps))
 
 
 if __name__ == "__main__":

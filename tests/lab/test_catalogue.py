@@ -96,7 +96,11 @@ def test_all_are_made_of_the_committed_reports(exhibit):
         assert isinstance(beside, Table)
         assert beside.rows
         paper = len(beside.rows) * len(beside.header[0]) - len(alone.rows) * len(alone.header[0])
-        assert paper > 0 or exhibit.name in ("equal-rate", "held-rate", "survival")  # of which the paper has no numbers
+        assert paper > 0 or exhibit.name in (
+            "equal-rate",
+            "held-rate",
+            "survival",
+        )  # of which the paper has no numbers
 
 
 def test_reports_of_the_section_are_read_and_no_others(tmp_path):

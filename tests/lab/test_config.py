@@ -216,7 +216,6 @@ def test_a_file_that_is_not_text_or_not_there_is_refused(tmp_path):
         ),
         (lambda: Runs(rates=(0.0,)), "runs.rates"),
         (lambda: Runs(rates=(2.0, 2.0)), "runs.rates should be different"),
-        (lambda: Runs(kl_weights=()), "runs.kl_weights"),
         (lambda: PanelTraining(epochs=0), "training.epochs"),
         (lambda: PanelEvaluation(hidden=0.0), "evaluation.hidden"),
         (lambda: MultimodalData(rows=-1), "data.rows"),
