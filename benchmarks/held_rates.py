@@ -2,7 +2,7 @@
 
 python benchmarks/held_rates.py --out paper/families/reports           # a quarter of an hour on one thread of its own
 python benchmarks/held_rates.py --out DIR --size full --rates 1 2 4    # longer trainings, more rows, several rates
-evenhand results held-rate --from paper/families/reports               # nothing is trained
+evenhand results families --from paper/families/reports                # nothing is trained
 
 What is done is not done again. Panels are written to panels/ in the folder of the runs, unless they are there.
 """
@@ -44,7 +44,7 @@ def table_config(name: str, rate: float, size: Size) -> TableExperiment:
 
     data = Data(name, rows=size.rows)
     config = comparison(data, size.rows, model="vaem", n_seeds=SEEDS, steps=size.table_steps, methods=METHODS)
-    runs = replace(config.runs, kl_weights=(), rates=(rate,))
+    runs = replace(config.runs, kl_weights=(f"rate:{rate:g}",))
     training = replace(config.training, lr=2e-3, decay=True)
     evaluation = replace(config.evaluation, generate=0, n_samples=5)
     return replace(config, runs=runs, training=training, evaluation=evaluation)
@@ -60,7 +60,7 @@ def panel_config(name: str, rate: float, size: Size) -> PanelExperiment:
     steps, data = size.panel_steps, Data(path=str(path))
     options = {"id": who, "time": "year", "n_seeds": SEEDS, "steps": steps, "methods": METHODS}
     config = panel_comparison(data, size.histories, **options)  # type: ignore[arg-type]
-    return replace(config, runs=replace(config.runs, kl_weights=(), rates=(rate,)))
+    return replace(config, runs=replace(config.runs, kl_weights=(f"rate:{rate:g}",)))
 
 
 def _write_panel(name: str, histories: int, path: Path) -> None:

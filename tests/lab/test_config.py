@@ -56,7 +56,7 @@ PANEL = PanelExperiment(
     PanelData(path="panel.csv", schema="panel.toml", missing=("unknown", "abc"), id="who", time="year"),
     PanelModel(n_latent=3, n_hidden=5),
     PanelTraining(4, 6, 0.02, 0.2, 0.1),
-    Runs(("sum", "imtlg"), (3, 1), (1.0, 0.5), rates=(2.0, 3.0)),
+    Runs(("sum", "imtlg"), (3, 1), (1.0, 0.5)),
     PanelEvaluation(0.3, 0.2),
 )
 CONFIGS = [TABLE, TableExperiment(Data("hi")), PANEL, MULTIMODAL, MultimodalExperiment()]
@@ -214,8 +214,6 @@ def test_a_file_that_is_not_text_or_not_there_is_refused(tmp_path):
             lambda: TableExperiment(Data("hi"), Model("hivae"), Objective("dreg")),
             "objective.name should be one of 'elbo', 'iwae' with model='hivae'",
         ),
-        (lambda: Runs(rates=(0.0,)), "runs.rates"),
-        (lambda: Runs(rates=(2.0, 2.0)), "runs.rates should be different"),
         (lambda: PanelTraining(epochs=0), "training.epochs"),
         (lambda: PanelEvaluation(hidden=0.0), "evaluation.hidden"),
         (lambda: MultimodalData(rows=-1), "data.rows"),
@@ -350,7 +348,7 @@ def neighbours(config):
 WALKED = dataclasses.replace(
     TABLE,
     data=dataclasses.replace(TABLE.data, missing=("unknown", "abc")),
-    runs=Runs(("sum", "imtlg"), (3, 1), (1.0, 0.5), True, rates=(2.0, 3.0)),
+    runs=Runs(("sum", "imtlg"), (3, 1), (1.0, 0.5), True),
 )
 
 

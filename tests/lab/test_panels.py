@@ -11,7 +11,7 @@ from evenhand.lab import TableReport, compared, from_dict, load_panel, panel_com
 from evenhand.lab import _panels as module
 from evenhand.lab._config import Data, PanelData, PanelExperiment
 from evenhand.lab._panels import PanelSplit
-from evenhand.lab.results import held_rates
+from evenhand.lab.results import families_at_rate
 from evenhand.tables import LongitudinalVAE
 
 
@@ -184,14 +184,13 @@ def test_a_setting_changes_numbers(done, path, tmp_path, override):
 
 
 def test_runs_are_held_at_a_rate_alone(path, tmp_path):
-    config = tiny(path, "runs.kl_weights=[]", "runs.rates=[0.5]", "runs.seeds=[0]", "training.epochs=40")
+    config = tiny(path, 'runs.kl_weights=["rate:0.5"]', "runs.seeds=[0]", "training.epochs=40")
     report = run(config, tmp_path, device="cpu").report()
-    assert report["runs"] == []
-    assert [(r["method"], r["rate_wanted"]) for r in report["held"]] == [("sum", 0.5), ("imtlg", 0.5)]
-    assert all(0.25 < r["rate"][0] < 1 for r in report["held"])  # of other histories than those it was held on
-    table = held_rates([report])
+    assert [(r["method"], r["kl_weight"]) for r in report["runs"]] == [("sum", "rate:0.5"), ("imtlg", "rate:0.5")]
+    assert all(0.25 < r["rate"][0] < 1 for r in report["runs"])  # of other histories than those it was held on
+    table = families_at_rate([report])
     assert [row[2] for row in table.rows] == ["IMTL-G"]
-    assert "held at the same rate" in reached(report).to_text()
+    assert "IMTL-G" in reached(report).to_text()
 
 
 @pytest.mark.parametrize(
@@ -203,6 +202,7 @@ def test_runs_are_held_at_a_rate_alone(path, tmp_path):
         ({"data.time": "who"}, "data.time should be another column than data.id. Found 'who'"),
         ({"data.id": '""'}, "data.id should name a column. Found none"),
         ({"runs.unrestored": "true"}, "runs.unrestored should be false"),
+        ({"runs.column_weights": '["nominal:4"]'}, "runs.column_weights should be empty"),
         ({"training.hide": "0.9"}, "training.hide should be"),
     ],
 )

@@ -68,26 +68,8 @@ def test_choices_are_plain_training_first_then_every_method():
     ]
     assert choices(Runs(("sum",), (0, 1, 2), unrestored=True)) == [Choice("sum")]
     held = [Choice("sum", "rate:2.5"), Choice("imtlg", "rate:2.5")]
-    assert choices(Runs(("sum", "imtlg"), (0,), rates=(2.5,))) == [Choice("sum"), Choice("imtlg"), *held]
-    assert choices(Runs(("sum", "imtlg"), (0,), (), rates=(2.5,))) == held
-
-
-def test_runs_are_held_at_a_rate_beside_the_others(reports):
-    _, before = reports("training.epochs=60")
-    _, report = reports("training.epochs=60", "runs.rates=[1.5]")
-    assert report["runs"] == before["runs"]  # who shares the stack changes nothing
-    assert [run["rate_wanted"] for run in report["held"]] == [1.5] * len(report["runs"])
-    assert all("kl_weight" not in run for run in report["held"])
-    off = [abs(rate / 1.5 - 1) for run in report["held"] for rate in run["rate"]]
-    assert max(off) < 0.25  # on test rows, of which there are few
-
-
-def test_runs_may_be_held_at_a_rate_alone(reports):
-    folder, report = reports("runs.kl_weights=[]", "runs.rates=[1.5]", "evaluation.generate=15")
-    assert report["runs"] == []
-    assert "conflicts" not in report
-    assert "generated" not in report
-    assert folder.state == "done"
+    assert choices(Runs(("sum", "imtlg"), (0,), (1.0, "rate:2.5"))) == [Choice("sum"), Choice("imtlg"), *held]
+    assert choices(Runs(("sum", "imtlg"), (0,), ("rate:2.5",))) == held
 
 
 # ---------------------------------------------------------------- the report

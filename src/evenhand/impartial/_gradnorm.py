@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import _settle_kernel
 from ._method import Scaling
+from ._settle_kernel import KernelStep
 
 FLOOR = 1e-5
 TINY = 1e-30
@@ -71,6 +73,13 @@ class GradNorm(Scaling):
         if self.training:
             self._learn(norms, weights)
         return weights
+
+    def kernel_step(self, like: Tensor, /) -> KernelStep | None:
+        if not self.training:
+            return None
+        self._start(like)
+        numbers = (float(self.alpha), float(self.lr), float(self.reference_step))
+        return KernelStep(_settle_kernel.GRADNORM, numbers, self.state, self.steps)
 
     def _learn(self, norms: Tensor, weights: Tensor) -> None:
         logits, mean, square, _ = self.state.unbind(0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from . import _settle_kernel
 from ._eigen import solve_least_norm
 from ._method import Scaling
+from ._settle_kernel import KernelStep
 from ._solvers import correlation
 
 
@@ -25,6 +27,9 @@ class IMTLG(Scaling):
 
     Liu et al., "Towards Impartial Multi-task Learning", ICLR 2021.
     """
+
+    def kernel_step(self, like: Tensor, /) -> KernelStep:
+        return KernelStep(_settle_kernel.IMTLG)
 
     def weights(self, gram: Tensor, /) -> Tensor:
         r = correlation(gram)

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from . import _linear_kernels
 from ._base_block import BaseBlock
 from ._block import check_observed, mean_over_common_rows
 from ._distributed import processes, sum_over_ranks
-from ._gradients import Source, compute_dtype
+from ._gradients import Index, Source, compute_dtype
 from ._guards import check_fresh, forbid_double_backward, records
 from ._method import Method
-from ._range import measure, measure_at
+from ._range import measure, measure_at, narrow
 from ._solvers import times
 
 
@@ -105,7 +106,7 @@ class LinearBlock(BaseBlock):
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         h, weight = tensors
-        return LinearHeads(h, weight, likes[0], self._member, mask)
+        return LinearHeads(h, weight, likes[0], self.heads, self._member, mask)
 
     def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
         h, weight = tensors
@@ -141,9 +142,24 @@ class _LinearHeads(torch.autograd.Function):
         total = None
         if needs_y:
             total = ctx.block._backward([h, weight], [y], ctx.observed)[0]
-        weight_gradient = (h.mT @ y.to(h.dtype)).to(weight.dtype) if needs_weight else None
+        weight_gradient = _over_rows(h, y.to(h.dtype)).to(weight.dtype) if needs_weight else None
         bias_gradient = h.sum(-2).to(weight.dtype) if needs_bias else None
         return *forbid_double_backward([total, weight_gradient, bias_gradient], [h, y, weight]), None, None
+
+
+def _over_rows(h: Tensor, y: Tensor) -> Tensor:
+    """h' y ``[..., P, h]`` of h ``[..., rows, P]`` and y ``[..., rows, h]``.
+
+    On a GPU many rows are cut into parts: otherwise a few of its processors would add up all of them.
+    """
+    rows = h.shape[-2]
+    parts = next((n for n in (16, 8, 4, 2) if rows % n == 0 and rows // n >= FEW_ROWS), 1) if h.is_cuda else 1
+    if parts == 1:
+        return h.mT @ y
+    return (h.unflatten(-2, (parts, -1)).mT @ y.unflatten(-2, (parts, -1))).sum(-3)
+
+
+FEW_ROWS = 128
 
 
 class LinearHeads(Source):
@@ -154,12 +170,13 @@ class LinearHeads(Source):
         h: Tensor,
         weight: Tensor,
         y: Tensor,
+        heads: Tensor,
         member: Tensor,
         observed: Tensor | None,
     ) -> None:
         dtype = compute_dtype(h)
         self._h, self._weight, self._y = h.to(dtype), weight.to(dtype), y
-        self._member = member.to(self._h)  # [P, T]
+        self._heads, self._member = heads, member.to(self._h)  # [P], [P, T]
         self._observed = None if observed is None else observed.to(dtype)
         self._gram: Tensor | None = None
         self._comparison: Tensor | None = None
@@ -173,7 +190,12 @@ class LinearHeads(Source):
 
     def gram(self) -> Tensor:
         if self._gram is None:
-            self._gram, self.scale = measure(lambda h: sum_over_ranks(self._products(h)), self._h)
+            n_heads = self._member.shape[-1]
+            if _linear_kernels.usable(self._h, n_heads):
+                gram = _linear_kernels.gram(self._h, self._weight, self._heads, n_heads)
+                self._gram, self.scale = narrow(sum_over_ranks(gram), self._h.dtype)
+            else:
+                self._gram, self.scale = measure(lambda h: sum_over_ranks(self._products(h)), self._h)
         return self._gram
 
     def comparison(self) -> Tensor:
@@ -186,12 +208,19 @@ class LinearHeads(Source):
         return self._comparison
 
     def votes(self) -> Tensor:
-        signed = self._h.mT @ self._y.sign().to(self._h.dtype)  # [..., P, h]
-        return sum_over_ranks(self._member.mT @ (signed * self._weight))
+        return self.votes_of(slice(None))
+
+    def votes_of(self, index: Index) -> Tensor:
+        if self._weight.ndim == 2:
+            h, y, weight = self._h, self._y, self._weight
+        else:
+            h, y, weight = self._h[index], self._y[index], self._weight[index]
+        signed = _over_rows(h, y.sign().to(h.dtype))  # [..., P, h]
+        return sum_over_ranks(self._member.mT @ (signed * weight))
 
     def combine(self, weights: Tensor) -> list[Tensor]:
-        columns = times(self._member, weights).unsqueeze(-2)
-        return [((self._h * columns) @ self._weight).to(self._y.dtype)]
+        columns = times(self._member, weights).unsqueeze(-1)
+        return [(self._h @ (self._weight * columns)).to(self._y.dtype)]  # W is smaller than h
 
     def combine_features(self, multipliers: Tensor) -> Tensor:
         return (self._h @ (self._weight * (self._member @ multipliers))).flatten(-2)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from . import _settle_kernel
 from ._gradients import Gradients
 from ._method import Scaling
+from ._settle_kernel import KernelStep
 from ._solvers import correlation, solve_complementarity
 
 
@@ -24,6 +26,9 @@ class MGDA(Scaling):
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         return gradients.scale(self.weights(gradients.gram(), dependent=gradients.dependent))
+
+    def kernel_step(self, like: Tensor, /) -> KernelStep:
+        return KernelStep(_settle_kernel.MGDA)
 
     def weights(self, gram: Tensor, /, *, dependent: bool = True) -> Tensor:
         r = correlation(gram)

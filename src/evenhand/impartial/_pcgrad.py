@@ -5,10 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from . import _kernels
+from . import _kernels, _settle_kernel
 from ._gradients import Gradients
 from ._method import Mixing
-from ._random import uniform
+from ._random import Draws, uniform
+from ._settle_kernel import KernelStep
 from ._solvers import correlation
 
 
@@ -32,10 +33,14 @@ class PCGrad(Mixing):
 
     def __init__(self, *, generator: torch.Generator | None = None) -> None:
         super().__init__()
-        self.generator = generator
+        self.generator: torch.Generator | Draws | None = generator
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         return gradients.mix(self.mixing(gradients.gram(), together=gradients.together))
+
+    def kernel_step(self, like: Tensor, /) -> KernelStep | None:
+        # the kernel takes the numbers that were drawn for all replicas of a stack
+        return KernelStep(_settle_kernel.PCGRAD) if isinstance(self.generator, Draws) else None
 
     def mixing(self, gram: Tensor, /, *, together: bool = False) -> Tensor:
         order = uniform(gram.shape[:-1], gram, self.generator, together=together).argsort(-1)

@@ -65,7 +65,8 @@ class Measures:
 
     def rates(self, model: Family) -> Tensor:
         """The rate of every replica on validation rows, ``[R]``."""
-        return rates_and_bounds(model, self._splits.rows, self.validation)[0].mean(-1)
+        generator = torch.Generator(self._splits.device).manual_seed(0)
+        return rates_and_bounds(model, self._splits.rows, self.validation, generator=generator)[0].mean(-1)
 
     def on_test(self, model: Family, validation: Tensor) -> dict[str, Tensor]:
         """Measures of every replica ``[R]`` or replica and column ``[R, D]``; `validation` has its best scores."""

@@ -23,7 +23,7 @@ from ._config import PanelData, PanelExperiment, to_dict
 from ._folder import Folder
 from ._measured import plain
 from ._splits import TRAIN, VALIDATION, Source
-from ._tabular import Choice, by_weight, choices, one_thread
+from ._tabular import Choice, choices, one_thread
 
 FEWEST = 20  # histories that can be split
 PARTS = ("train", "validation", "test")
@@ -187,7 +187,7 @@ def run_panel(
         "schema": source.schema.to_toml(),
         "config": to_dict(config),
         "seeds": list(config.runs.seeds),
-        **by_weight(_by_choice(choices(config.runs), done, len(config.runs.seeds))),
+        "runs": _by_choice(choices(config.runs), done, len(config.runs.seeds)),
         "trivial": first.trivial(),
         "seconds": {"training": round(time.monotonic() - started, 1)},
         "hardware": platform.processor() or platform.machine(),
@@ -227,8 +227,7 @@ def _run(
 def _by_choice(found: Sequence[Choice], done: Sequence[Mapping[str, Any]], n: int) -> list[dict[str, Any]]:
     """An entry for every choice, with a list over seeds for every measure."""
     return [
-        {"method": c.method, "kl_weight": c.kl_weight, "restored": c.restored}
-        | {name: _plain([run[name] for run in done[i * n : (i + 1) * n]]) for name in done[0]}
+        c.about() | {name: _plain([run[name] for run in done[i * n : (i + 1) * n]]) for name in done[0]}
         for i, c in enumerate(found)
     ]
 

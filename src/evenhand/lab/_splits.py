@@ -118,6 +118,7 @@ class Splits:
             within_limits=config.model.within_range,
             parameters=config.model.parameters,
             see_mask=config.training.see_mask,
+            scaling=config.data.preprocessing or "deviation",
         )
         self.limits = self.preparation.limits
         self.truth = torch.tensor(np.where(table.observed, table.values, np.nan), device=device)

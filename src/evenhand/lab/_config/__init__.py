@@ -1,5 +1,6 @@
 """Configs of experiments: dataclasses that mirror their TOML one to one."""
 
+from ._column_weights import GRADIENT, weights_by_kind
 from ._files import Experiment, from_dict, hash_of, read_config, resolve, to_dict, to_toml, toml_text
 from ._multimodal import (
     ExpertsLabel,
@@ -22,6 +23,7 @@ from ._survival import (
 from ._tables import Data, Evaluation, Model, Objective, Place, Runs, TableExperiment, Training
 
 __all__ = [
+    "GRADIENT",
     "Data",
     "Evaluation",
     "Experiment",
@@ -56,4 +58,5 @@ __all__ = [
     "to_dict",
     "to_toml",
     "toml_text",
+    "weights_by_kind",
 ]

@@ -94,6 +94,8 @@ class PanelExperiment:
     def __post_init__(self) -> None:
         if self.runs.unrestored:
             raise ArgumentError("runs.unrestored", "be false: panels have restored norms only", "true")
+        if self.runs.column_weights:
+            raise ArgumentError("runs.column_weights", "be empty: panels have none", str(self.runs.column_weights))
 
     @property
     def name(self) -> str:

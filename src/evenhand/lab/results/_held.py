@@ -1,77 +1,190 @@
-"""Plain and impartial training that were held at one rate: what is left of a gain when nobody keeps more of a row."""
+"""Rivals that were held at one rate: tables of their reports, and who wins where."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
+from ...common import misses, wanted_rate
 from ._order import Reports, ordered, title_of
-from ._relevant import Note, Report
-from ._reports import OF_COLUMNS, Run, TableReport, read_reports
-from ._statistics import ALPHA
+from ._relevant import holds_rates, one_of_each
+from ._reports import Run, TableReport, read_reports
 from ._table import UNKNOWN, Cell, Table
 
-# Of a panel, and of single rows, whose hidden cells are guessed through z.
-MEASURES = {
-    True: ("error", "hidden_through_z", "hidden"),
-    False: ("error", "hidden", ""),
-}
-TITLES = ("reconstruction", "hidden, through z", "hidden, best guess")
+Arm = Literal["plain", "column weights", "Lipschitz", "Lipschitz, f", "f"]
+CLOSE = 0.01  # errors that differ by less than this share are the same
 
 
-def read_held(name: str, places: Sequence[Path], note: Note, *, experiment: str, any_network: bool) -> list[Report]:
-    """Reports with runs held at a rate, of tables and of panels; the arguments are those of `read_experiments`."""
-    found = [r for r in read_reports(*places) if r["experiment"] in OF_COLUMNS and r.get("held")]
+class Entry(NamedTuple):
+    """A way to train on one table, with the report that its numbers are in."""
+
+    arm: Arm
+    report: TableReport
+    run: Run
+
+    @property
+    def label(self) -> str:
+        """What stands in a table."""
+        name = self.report.label(self.run).rpartition(",")[0]  # without the rate, which is that of all
+        return f"{name}, Lipschitz" if self.arm.startswith("Lipschitz") else name
+
+    def median(self, measure: str) -> float:
+        """Over seeds."""
+        return self.report.median(self.run, measure)
+
+    @property
+    def worst_column(self) -> tuple[str, float]:
+        """The column with the largest median error over seeds, and that error."""
+        errors = np.array(self.run["columns"], float)
+        medians = np.array([np.median(x[np.isfinite(x)]) if np.isfinite(x).any() else np.nan for x in errors.T])
+        if not np.isfinite(medians).any():
+            return "-", float("nan")
+        d = int(np.nanargmax(medians))
+        return self.report.columns[d], float(medians[d])
+
+    @property
+    def on_target(self) -> int:
+        """In how many seeds the rate of test rows is within 3 % of the target."""
+        target = wanted_rate(self.run["kl_weight"]) or 1.0
+        return sum(not misses(rate, target) for rate in self.report.values(self.run, "rate").tolist())
+
+
+class Contest(NamedTuple):
+    """All that was trained at one rate on one table; the weights of columns are those chosen on validation rows."""
+
+    title: str
+    rate: float
+    entries: Sequence[Entry]
+
+    def best(self, *arms: Arm) -> Entry | None:
+        """The one with the lowest mean validation error among these arms."""
+        found = [entry for entry in self.entries if entry.arm in arms]
+        return min(found, key=lambda entry: entry.report.rank(entry.run), default=None)
+
+
+def read_held(
+    name: str, places: Sequence[Path], note: Callable[[str], None], *, experiment: str, any_network: bool
+) -> list[dict[str, Any]]:
+    """The reports of runs that hold a rate; the arguments are those of `read_experiments`."""
+    found = [r for r in read_reports(*places) if r["experiment"] == experiment and holds_rates(r)]
     if not found:
         raise FileNotFoundError(
-            f"There should be finished runs for {name} in {', '.join(map(str, places))}. Found none. To run them on "
-            "a table or a panel: evenhand run CONFIG.toml runs.rates=[3.0]"
+            f"There should be finished runs for {name} in {', '.join(map(str, places))}. Found none. To run them: "
+            f"evenhand reproduce {name}"
         )
-    return found
+    return one_of_each(found, note)
 
 
-def held_rates(reports: Reports, *, published: bool = True) -> Table:
-    """Plain training beside the impartial method that validation chose, both held at the same rate.
+def contests(reports: Reports) -> list[Contest]:
+    """The reports of every table side by side, in the paper's order."""
+    found: dict[tuple[str, float], list[Entry]] = {}
+    for report in ordered(reports):
+        rate = wanted_rate(report.reference)
+        if rate is not None:
+            found.setdefault((title_of(report), rate), []).extend(_entries(report))
+    return [Contest(title, rate, sorted(e, key=_place)) for (title, rate), e in found.items()]
+
+
+def _entries(report: TableReport) -> list[Entry]:
+    if report.report["config"]["data"].get("preprocessing") == "lipschitz":
+        best = report.best()
+        rest = [] if best is None else [Entry("Lipschitz, f", report, best)]
+        return [Entry("Lipschitz", report, report.plain), *rest]
+    weights = min(report.weighted(), key=report.rank, default=None)
+    middle = [] if weights is None else [Entry("column weights", report, weights)]
+    methods = sorted(report.impartial(), key=report.rank)
+    return [Entry("plain", report, report.plain), *middle, *(Entry("f", report, run) for run in methods)]
+
+
+def _place(entry: Entry) -> int:
+    return ("plain", "column weights", "Lipschitz", "Lipschitz, f", "f").index(entry.arm)
+
+
+def equal_rate(reports: Reports, *, published: bool = True) -> Table:
+    """Every rival on every table at one rate: mean error, worst column, log p and hidden cells.
 
     Args:
-        reports: Of tables and panels with runs that were held at rates.
+        reports: Of runs that hold a rate.
         published: Changes nothing: the paper has no such numbers.
     """
     rows: list[list[str | Cell]] = []
-    for report in ordered(reports):
-        for rate in dict.fromkeys(run["rate_wanted"] for run in report.held):
-            plain, chosen = report.held_at(rate)
-            if chosen is not None:
-                rows.append(_line(report, rate, plain, chosen))
-    header = [
-        ["", "", "", "rate", "rate", *(title for title in TITLES for _ in range(3))],
-        ["", "held at", "method", "plain", "impartial", *["plain", "impartial", "better"] * len(TITLES)],
-    ]
+    breaks = []
+    for contest in contests(reports):
+        breaks.append(len(rows))
+        lowest = min(entry.median("error") for entry in contest.entries)
+        for i, entry in enumerate(contest.entries):
+            plain = contest.entries[0].report if entry.arm != "plain" else None
+            name, worst = entry.worst_column
+            better = "" if plain is None else f"{_wins(entry, contest.entries[0])}/{len(entry.report.seeds)}"
+            error = entry.median("error")
+            rows.append(
+                [
+                    f"{contest.title}, {contest.rate:g} nats" if not i else "",
+                    entry.label,
+                    Cell(entry.median("rate"), 1),
+                    f"{entry.on_target}/{len(entry.report.seeds)}",
+                    Cell(error, bold=error <= (1 + CLOSE) * lowest),
+                    better,
+                    Cell(worst),
+                    name,
+                    Cell(entry.median("log_likelihood"), 1),
+                    Cell(entry.median("hidden")),
+                ]
+            )
+    header = [["", "training", "rate", "within 3 %", "error", "better", "worst column", "", "log p", "hidden cells"]]
     notes = [
-        "Means and deviations over seeds, on test rows; the rate is in nats per row, measured there. The method is "
-        "the one with the lowest error on validation rows (of seen and of hidden cells) of all that were held at "
-        "that rate. Better: seeds in which impartial training has the lower error; bold: lower, "
-        f"p < {ALPHA:g} in the corrected paired t-test, two-sided."
+        "Medians over seeds, on test rows. Bold: the lowest error of the table, or within 1 % of it. Within 3 %: "
+        "seeds whose rate is that close to the one that all hold. Better: seeds with a lower error than vanilla. "
+        "Weights of columns are those with the lowest validation error of all that were tried."
     ]
-    return Table("Plain and impartial training held at the same rate", header, rows, notes, 3)
+    return Table("Rivals at one rate", header, rows, notes, 2, breaks)
 
 
-def _line(report: TableReport, rate: float, plain: Run, chosen: Run) -> list[str | Cell]:
-    line: list[str | Cell] = [title_of(report), f"{rate:g}", report.label(chosen)]
-    line += [Cell(report.mean(run, "rate"), 2, std=report.std(run, "rate")) for run in (plain, chosen)]
-    for measure in MEASURES[report.is_panel]:
-        line += _pair(report, plain, chosen, measure) if measure else [UNKNOWN, UNKNOWN, ""]
-    return line
+def equal_rate_errors(reports: Reports, *, published: bool = True) -> Table:
+    """The errors alone, a line for every table, and where f wins.
 
-
-def _pair(report: TableReport, plain: Run, chosen: Run, measure: str) -> list[str | Cell]:
-    """Both errors, the clearly lower one in bold, and in how many seeds the second is lower."""
-    clear = report.p_value(chosen, plain, measure, alternative="two-sided") < ALPHA
-    means = [report.mean(run, measure) for run in (plain, chosen)]
-    cells: list[Any] = [
-        Cell(mean, 4, bold=clear and mean == min(means), std=report.std(run, measure))
-        for mean, run in zip(means, (plain, chosen), strict=True)
+    Args:
+        reports: Of runs that hold a rate.
+        published: Changes nothing: the paper has no such numbers.
+    """
+    rows: list[list[str | Cell]] = []
+    for contest in contests(reports):
+        plain, weights = contest.best("plain"), contest.best("column weights")
+        smooth, both, f = contest.best("Lipschitz"), contest.best("Lipschitz, f"), contest.best("f")
+        shown = (plain, weights, smooth, both, f)
+        known = [entry.median("error") for entry in shown if entry is not None]
+        cells = [
+            UNKNOWN if e is None else Cell(e.median("error"), bold=e.median("error") <= (1 + CLOSE) * min(known))
+            for e in shown
+        ]
+        rows.append([contest.title, Cell(contest.rate, 1), *cells, _verdict(f, weights), _label(f), _label(weights)])
+    header = [
+        ["", "rate", "vanilla", "column weights", "Lipschitz", "Lipschitz and f", "f", "f and weights", "which f",
+         "which weights"]
+    ]  # fmt: skip
+    notes = [
+        "Median test errors at one rate. f and weights of columns are those with the lowest validation error. Bold: "
+        "the lowest, or within 1 % of it. f and weights: which of the two has the lower error, by more than 1 %."
     ]
-    wins = int((report.values(chosen, measure) < report.values(plain, measure)).sum())
-    return [*cells, f"{wins}/{len(report.seeds)}"]
+    return Table("Errors at one rate", header, rows, notes, 1)
+
+
+def _wins(entry: Entry, plain: Entry) -> int:
+    ours, theirs = (e.report.values(e.run, "error") for e in (entry, plain))
+    return int((ours < theirs).sum())
+
+
+def _label(entry: Entry | None) -> str:
+    return "-" if entry is None else entry.label.removeprefix("vanilla, ")
+
+
+def _verdict(f: Entry | None, weights: Entry | None) -> str:
+    if f is None or weights is None:
+        return "-"
+    ours, theirs = f.median("error"), weights.median("error")
+    if abs(ours - theirs) <= CLOSE * min(ours, theirs):
+        return "equal"
+    return "f" if ours < theirs else "weights"

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common import wanted_rate
 from ...impartial import method_label, short_method_label
 from ...tables.estimator import HARDLY
 from ...tables.schema import Kind
@@ -102,8 +103,7 @@ class TableReport:
         self.kinds: list[str] = list(self.data["kinds"])
         self.seeds: list[int] = list(report["seeds"])
         self.runs: list[Run] = list(report["runs"])
-        self.held: list[Run] = list(report.get("held", []))
-        for run in [*self.runs, *self.held]:
+        for run in self.runs:
             if np.shape(run["error"]) != (len(self.seeds),):
                 raise ValueError(
                     f"{self.name} should have an error for each of {len(self.seeds)} seeds. Found {run['error']!r} "
@@ -128,17 +128,27 @@ class TableReport:
         return f"{'HI-VAE' if model == 'hivae' else model.upper()}-{title}"
 
     @cached_property
+    def reference(self) -> float | str:
+        """The KL weight at which methods are compared: 1, or the first rate that is held if only rates are."""
+        weights = [run["kl_weight"] for run in self.runs]
+        return weights[0] if weights and all(isinstance(weight, str) for weight in weights) else 1.0
+
+    @cached_property
     def plain(self) -> Run:
-        """Plain training at KL weight 1."""
-        found = [run for run in self.curve if run["kl_weight"] == 1]
+        """Plain training at KL weight 1, or at the rate that all hold."""
+        found = [run for run in self._sums if run["kl_weight"] == self.reference]
         if not found:
             raise ValueError(f"{self.name} should have a run of plain training ('sum') at KL weight 1. Found none.")
         return found[0]
 
     @property
+    def _sums(self) -> list[Run]:
+        return [run for run in self.runs if run["method"] == "sum" and run["restored"] and not weighted(run)]
+
+    @property
     def curve(self) -> list[Run]:
-        """Plain training at all its KL weights, the largest first."""
-        found = [run for run in self.runs if run["method"] == "sum" and run["restored"]]
+        """Plain training at all its KL weights, the largest first; rates that are held are no part of it."""
+        found = [run for run in self._sums if not isinstance(run["kl_weight"], str)]
         return sorted(found, key=lambda run: -run["kl_weight"])
 
     @cached_property
@@ -150,32 +160,30 @@ class TableReport:
         return run
 
     def impartial(self, *, restored: bool = True) -> list[Run]:
-        """All impartial methods at KL weight 1."""
-        return [r for r in self.runs if r["method"] != "sum" and r["kl_weight"] == 1 and r["restored"] == restored]
+        """All impartial methods at KL weight 1, or at the rate that all hold."""
+        at = self.reference
+        return [r for r in self.runs if r["method"] != "sum" and r["kl_weight"] == at and r["restored"] == restored]
+
+    def weighted(self) -> list[Run]:
+        """Plain training with weights of columns, at KL weight 1 or at the rate that all hold."""
+        return [run for run in self.runs if weighted(run) and run["kl_weight"] == self.reference]
 
     def best(self, *, restored: bool = True) -> Run | None:
         """The impartial method with the lowest mean validation error over seeds, None if there is none.
 
         A method that fails in some seeds comes after all that fail in fewer.
         """
-        return min(self.impartial(restored=restored), key=self._rank, default=None)
 
-    def _rank(self, run: Run) -> tuple[int, float]:
+        return min(self.impartial(restored=restored), key=self.rank, default=None)
+
+    def rank(self, run: Run) -> tuple[int, float]:
+        """By which runs are chosen, the smallest first: seeds that failed, then the mean validation error."""
         return len(self.seeds) - len(_finite(self.values(run, "validation"))), self.mean(run, "validation")
-
-    def held_at(self, rate: float) -> tuple[Run, Run | None]:
-        """Plain training held at a rate, and the impartial method held there with the lowest validation error."""
-        here = [run for run in self.held if run["rate_wanted"] == rate]
-        others = [run for run in here if run["method"] != "sum"]
-        (plain,) = (run for run in here if run["method"] == "sum")
-        return plain, min(others, key=self._rank, default=None)
 
     def label(self, run: Run) -> str:
         """What a run is called, such as "vanilla, KL x 0.3" or "GradNorm 1 >> PCGrad, not restored"."""
-        if "rate_wanted" in run:
-            return method_label(run["method"])
-        weight = [] if run["kl_weight"] == 1 else [f"KL x {run['kl_weight']:g}"]
-        return ", ".join([method_label(run["method"]), *weight, *([] if run["restored"] else ["not restored"])])
+        parts = [method_label(run["method"]), *_weights_in_words(run, "x")]
+        return ", ".join([*parts, *([] if run["restored"] else ["not restored"])])
 
     def short_label(self, run: Run) -> str:
         """The method of a run as the paper's table 7 writes it."""
@@ -205,11 +213,9 @@ class TableReport:
         """In how many seeds a run has a lower error than plain training."""
         return int((self.values(run, "error") < self.values(self.plain, "error")).sum())
 
-    def p_value(
-        self, run: Run, rival: Run | None = None, measure: str = "error", *, alternative: Alternative = "less"
-    ) -> float:
-        """The corrected paired t-test that a run beats a rival, or plain training; NaN if there is no test."""
-        ours, plain = self.values(run, measure), self.values(self.plain if rival is None else rival, measure)
+    def p_value(self, run: Run, measure: str = "error", *, alternative: Alternative = "less") -> float:
+        """The corrected paired t-test that a run beats plain training, one-sided; NaN if there is no test."""
+        ours, plain = self.values(run, measure), self.values(self.plain, measure)
         both = np.isfinite(ours) & np.isfinite(plain)
         if both.sum() < 2 or (np.isfinite(plain) & ~both).any():
             return math.nan
@@ -275,8 +281,27 @@ class TableReport:
 def run_label(run: Run) -> str:
     """What pages and figures call a run, where plain training is plain: "plain, KL × 0.3"."""
     parts = ["plain" if run["method"] == "sum" else method_label(run["method"])]
-    parts += [f"KL × {run['kl_weight']:g}"] if run["kl_weight"] != 1 else []
+    parts += _weights_in_words(run, "×")
     return ", ".join([*parts, *([] if run["restored"] else ["not restored"])])
+
+
+def weighted(run: Run) -> str:
+    """What columns count in a run, in the words of its config; empty where all count the same."""
+    return str(run.get("column_weights", ""))
+
+
+def weight_text(run: Run, *, quoted: bool = False) -> str:
+    """The KL weight of a run as users write it: "0.3", or "rate:8" (in quotes where it is code)."""
+    weight = run["kl_weight"]
+    return (repr(weight) if quoted else weight) if isinstance(weight, str) else f"{weight:g}"
+
+
+def _weights_in_words(run: Run, times: str) -> list[str]:
+    weight, kind, factor = run["kl_weight"], *weighted(run).partition(":")[::2]
+    columns = [f"{kind} {times} {factor}" if factor else f"1 / {kind}"] if kind else []
+    if isinstance(weight, str):
+        return [*columns, f"{wanted_rate(weight):g} nats"]
+    return [*columns, *([] if weight == 1 else [f"KL {times} {weight:g}"])]
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:

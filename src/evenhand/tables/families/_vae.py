@@ -15,7 +15,7 @@ from ...common import log_normal
 from ..kinds import TableLikelihood
 from ._family import Family, Heads, Statistics
 from ._latent import Latent
-from ._layers import GAINS, StackedBatchNorm, StackedLinear
+from ._layers import GAINS, StackedBatchNorm, StackedLinear, linear
 
 SMALLEST_SCALE = 1e-6
 
@@ -117,7 +117,7 @@ class VAE(Family):
         if blocks:
             raw = blocks[0](y, weight, bias)
         else:
-            raw = torch.baddbmm(bias.unsqueeze(1), y, weight.mT)  # type: ignore[union-attr]
+            raw = linear(y, weight, bias)
         return raw.unflatten(1, latent.z.shape[1:3])
 
     def natural(self, outputs: Tensor, statistics: Statistics | None = None) -> Tensor:

@@ -20,7 +20,7 @@ class BatchOfRows:
     Attributes:
         features: What the families make of the rows first, ``[R, B, I]``: `Family.look`.
         targets: What the heads compare with, ``[R, B, T]``.
-        mask: Which cells are scored, ``[R, B, D]``.
+        mask: What cells count, ``[R, B, D]``: 0 where they are not scored, else 1 or the weight of their column.
         noise: Standard normal numbers for the latent variables, ``[R, K, B, L]``.
         kl_weights: Of the replicas, ``[R]``.
         statistics: Of the batch, if the family normalises by them.

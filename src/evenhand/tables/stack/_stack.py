@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ class Run:
         lr: Learning rate.
         kl_weight: Weight of the KL term; "rate:8" for one that moves such that the rate is 8 nats per row.
         preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
+        column_weights: What the likelihood of every column counts in training, in the schema's order; all 1 if empty.
+            What is measured stays a likelihood.
     """
 
     seed: int
@@ -37,6 +39,7 @@ class Run:
     lr: float = 1e-3
     kl_weight: float | str = 1.0
     preserve_norm: bool = True
+    column_weights: tuple[float, ...] = ()
 
 
 class Stack:
@@ -104,9 +107,14 @@ class Stack:
         # a tensor, so that a captured step reads the learning rate of the moment
         self.lr = torch.tensor(max(run.lr for run in runs), device=self.device)
         on_gpu = self.device.type == "cuda"
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=self.lr, fused=True, capturable=on_gpu)
+        # torch's own fused step has one program for 65,536 numbers of a layer: too few to keep a GPU busy
+        compiled = on_gpu and compile_step
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=self.lr, fused=not compiled, foreach=compiled, capturable=on_gpu
+        )
         self.steps = torch.zeros(1, device=self.device)
-        self._loss = torch.compile(self._plain_loss, dynamic=False) if compile_step else self._plain_loss
+        self._loss = _compiled(self._plain_loss) if compile_step else self._plain_loss
+        self._update = _compiled(self._plain_update) if compiled else self._plain_update
         self._captured = CapturedStep(lambda inputs: self._step(), "Train on the CPU.") if on_gpu else None
         self.loss = torch.zeros(len(runs), device=self.device)
 
@@ -151,9 +159,22 @@ class Stack:
         fixed = [1.0 if wanted_rate(run.kl_weight) else float(run.kl_weight) for run in self.runs]
         self.kl_weights = torch.tensor(fixed, device=self.device)
         rates = torch.tensor([run.lr for run in self.runs], device=self.device)
+        self._column_weights = self._weights_of_columns()
         slower = rates / rates.max()
         self._slower = None if bool((slower == 1).all()) else slower
+        self._ones = torch.ones_like(rates)
         self._fastest = float(rates.max())
+
+    def _weights_of_columns(self) -> Tensor | None:
+        """What columns count, ``[R, 1, D]`` in inner order; None where all count the same."""
+        given, n = [run.column_weights for run in self.runs], self.model.likelihood.n
+        if not any(given):
+            return None
+        for weights in filter(None, given):
+            if len(weights) != n or not all(0 <= w < float("inf") for w in weights):
+                raise ArgumentError("column_weights", f"be {n} numbers >= 0, one for every column", repr(weights))
+        counted = torch.tensor([w or (1.0,) * n for w in given], device=self.device)
+        return counted[:, self.model.likelihood.order].unsqueeze(1)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -171,25 +192,23 @@ class Stack:
                 self._captured()
 
     def _step(self) -> None:
-        draw = self.noise.take()
-        self.draws.numbers = draw.uniform
-        batch = self.rows.record.index_select(0, draw.rows.flatten()).view(*draw.rows.shape, -1)
         weights = self.kl_weights if self.control is None else self.control.weights()
         if self.kl_warm_up:
             weights = weights * ((self.steps + 1) / self.kl_warm_up).clamp(max=1.0)
         self.model.start_step(self.steps, self.steps_per_epoch)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self._loss(batch, draw, weights)
-        loss.sum().backward()
-        self.loss.copy_(loss.detach())
-        self._update()
-        self.steps.add_(1)
-
-    def _update(self) -> None:
-        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        loss, self.draws.numbers = self._loss(weights)
+        loss.backward(self._ones)
         if self.decay:
             done = (self.steps / self.decay).clamp(max=1.0)
             self.lr.copy_((0.5 * self._fastest * (1 + torch.cos(torch.pi * done))).squeeze(0))
+        self._update(loss.detach())
+
+    def _plain_update(self, loss: Tensor) -> None:
+        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        self.loss.copy_(loss)
+        self.noise.advance()
+        self.steps.add_(1)
         if self._slower is None:
             self.optimizer.step()
             return
@@ -199,8 +218,13 @@ class Stack:
         for new, old in zip(parameters, before, strict=True):
             new.copy_(torch.lerp(old, new, self._slower.view(-1, *[1] * (new.ndim - 1)).to(new)))
 
-    def _plain_loss(self, record: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
-        """What every replica minimises, ``[R]``, in nats per row."""
+    def _plain_loss(self, kl_weights: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What every replica minimises, ``[R]``, in nats per row; and the random numbers of the methods."""
+        draw = self.noise.look()
+        record = self.rows.record.index_select(0, draw.rows.flatten()).view(*draw.rows.shape, -1)
+        return self._loss_of(record, draw, kl_weights), draw.uniform
+
+    def _loss_of(self, record: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
         inputs, targets, mask = self.rows.split(record)
         inputs, statistics = self.model.normalise_by_batch(inputs, targets, mask)
         visible = mask if draw.visible is None else mask * draw.visible
@@ -208,7 +232,8 @@ class Stack:
         if draw.keep is not None:
             seen = seen * draw.keep
         features = self.model.look(seen)
-        batch = BatchOfRows(features, targets, mask, draw.normal, kl_weights, statistics, self.control)
+        counted = mask if self._column_weights is None else mask * self._column_weights
+        batch = BatchOfRows(features, targets, counted, draw.normal, kl_weights, statistics, self.control)
         loss = self.objective.loss(self.model, batch, self._blocks_by_pass())
         direct = self.model.direct
         if direct is None:
@@ -335,6 +360,7 @@ class Stack:
                 "lr": float(run.lr),
                 "kl_weight": run.kl_weight if wanted_rate(run.kl_weight) else float(run.kl_weight),
                 "preserve_norm": bool(run.preserve_norm),
+                **({"column_weights": list(run.column_weights)} if run.column_weights else {}),
             }
             for run in self.runs
         ]
@@ -355,3 +381,8 @@ def check_objective(family: type[Family], objective: str) -> None:
     if objective not in family.objectives:
         known = ", ".join(map(repr, family.objectives))
         raise ArgumentError("objective", f"be one of {known} with model={family.name!r}", repr(objective))
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    # layers of 50 units are small: copies padded to 52 take longer than they save
+    return torch.compile(function, dynamic=False, options={"shape_padding": False})

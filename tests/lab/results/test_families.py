@@ -1,11 +1,11 @@
-"""The table of plain and impartial training that were held at one rate."""
+"""The table of other families than the paper's, held at one rate."""
 
 import json
 
 import pytest
 
 from evenhand.lab import EXHIBITS, TableReport
-from evenhand.lab.results import held_rates, read_held
+from evenhand.lab.results import families_at_rate, read_families
 
 from .._reports import table_report
 
@@ -17,10 +17,10 @@ def held(**changes):
     """A report of three runs held at 3 nats; validation chose not the one that is best on test rows."""
     report = {**table_report(), **changes}
     n = len(report["seeds"])
-    report["held"] = [
+    report["runs"] = [
         {
             "method": method,
-            "rate_wanted": 3.0,
+            "kl_weight": "rate:3",
             "restored": True,
             "validation": [VALIDATION[method]] * n,
             "error": errors[:n],
@@ -34,14 +34,13 @@ def held(**changes):
 
 def test_validation_chooses_among_those_that_were_held():
     report = TableReport(held())
-    plain, chosen = report.held_at(3.0)
-    assert (plain["method"], chosen["method"]) == ("sum", "imtlg")
-    assert report.label(chosen) == "IMTL-G"
-    assert all("rate_wanted" not in run for run in report.runs)  # what has a KL weight is as it was
+    assert (report.plain["method"], report.chosen["method"]) == ("sum", "imtlg")
+    (row,) = families_at_rate([held()]).rows
+    assert row[2] == "IMTL-G"
 
 
 def test_clear_differences_are_bold_and_ties_are_not():
-    (row,) = held_rates([held()]).rows
+    (row,) = families_at_rate([held()]).rows
     assert row[1:3] == ["3", "IMTL-G"]
     plain, impartial, better = row[5:8]
     assert (plain.bold, impartial.bold) == (False, True)
@@ -55,9 +54,9 @@ def test_clear_differences_are_bold_and_ties_are_not():
 
 def test_panels_have_two_guesses_of_hidden_cells():
     report = held(experiment="panel")
-    for run in report["held"]:
+    for run in report["runs"]:
         run["hidden_through_z"] = run["error"]
-    (row,) = held_rates([report]).rows
+    (row,) = families_at_rate([report]).rows
     assert row[0].endswith("LongitudinalVAE")
     assert str(row[8]) == str(row[5])
     assert str(row[11]) != "-"
@@ -66,8 +65,8 @@ def test_panels_have_two_guesses_of_hidden_cells():
 def test_reports_without_such_runs_are_left_out(tmp_path):
     for name, report in (("with", held()), ("without", table_report())):
         (tmp_path / f"{name}.json").write_text(json.dumps(report))
-    found = EXHIBITS["held-rate"].reports([tmp_path])
+    found = EXHIBITS["families"].reports([tmp_path])
     assert len(found) == 1
     (tmp_path / "with.json").unlink()
-    with pytest.raises(FileNotFoundError, match="There should be finished runs for held-rate .* runs.rates"):
-        read_held("held-rate", [tmp_path], print, experiment="", any_network=False)
+    with pytest.raises(FileNotFoundError, match="There should be finished runs for families .*rate:3"):
+        read_families("families", [tmp_path], print, experiment="", any_network=False)
