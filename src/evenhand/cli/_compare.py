@@ -92,7 +92,7 @@ def compare(
       evenhand compare data.csv
       evenhand compare data.csv --seeds 5 --steps 8000 --page data.html --open
       evenhand compare wine --methods 'imtlg,gradnorm>>pcgrad' training.lr=0.001
-      evenhand compare wine --model vaem
+      evenhand compare wine --model hivae
       evenhand compare panel.csv --id person --time year
     """
     console: Console = ctx.obj

@@ -32,6 +32,15 @@ def impute(
     draws: Annotated[
         int | None, typer.Option("--draws", min=1, metavar="N", help="Multiple imputation: OUT-1, ..., OUT-N.")
     ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "--rows",
+            min=2,
+            metavar="N",
+            help="For long Parquet files: learn from N random rows, and fill the file part by part.",
+        ),
+    ] = None,
     *,
     learning: Learning,
 ) -> None:
@@ -42,14 +51,15 @@ def impute(
     columns stay as they are. One exception: with --model, a category that the model has never seen is treated as
     missing; how many such cells were replaced is printed. With --draws, several tables are written, each a random
     draw, so that a later analysis can tell how certain the imputed cells are. DATA itself is overwritten with
-    --in-place only. With --id and --time, rows belong to things over time, and holes are filled from what is seen
-    before and after.
+    --in-place only. With --rows, a Parquet file of any length needs the memory of N rows. With --id and --time, rows
+    belong to things over time, and holes are filled from what is seen before and after.
 
     \b
     Examples:
       evenhand impute data.csv -o filled.csv
       evenhand impute data.csv -o filled.csv --draws 5 --save-model data.safetensors
       evenhand impute new.csv -o filled.csv --model data.safetensors
+      evenhand impute long.parquet -o filled.parquet --rows 200000
       evenhand impute panel.csv -o filled.csv --id person --time year
     """
     console: Console = ctx.obj
@@ -62,14 +72,18 @@ def impute(
             check_input_is_kept(path, data, "Add --in-place if you mean it, or name another file.")
     options = learning.options()
     if id is not None or time is not None:
-        refuse_single_rows(id, time, learning, draws)
+        refuse_single_rows(id, time, learning, draws, rows)
+    if rows is not None:
+        _check_long(data, target, draws)
+        _fill_long(console, Path(data), target, rows, learning, learning.saved(model), options)
+        return
     fitted, loaded = _fitted(console, data, learning, options, model, (id, time))
     learning.keep(console, fitted)
     console.begin("filling the holes")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing cells are left")  # they are counted below
-        rows = loaded.frame
-        tables = [fitted.transform(rows)] if draws is None else fitted.sample_posterior(rows, draws, learning.seed)
+        frame = loaded.frame
+        tables = [fitted.transform(frame)] if draws is None else fitted.sample_posterior(frame, draws, learning.seed)
     written = _write(console, tables, paths)
     counts = _count(console, loaded.frame, tables[0], list(fitted.schema_.names))
     console.result({"written": written, **counts, **_learnt(fitted, ready=model is not None)})
@@ -103,6 +117,46 @@ def _learnt(fitted: Any, *, ready: bool) -> dict[str, Any]:
         return {"method": fitted.method, "error": fitted.error_, "shares": fitted.shares_}
     learnt = {} if ready else {"report": fitted.report().sentences(), "columns": fitted.columns_}
     return {"method": fitted.method_, **learnt}
+
+
+def _check_long(data: str, target: Path, draws: int | None) -> None:
+    """Refuse what cannot be done part by part."""
+    for path in (Path(data), target):
+        if path.suffix.lower() != ".parquet":
+            raise refusal("--rows", "be used with Parquet files", path.name, "Leave it out, or write Parquet.")
+    if draws is not None:
+        raise refusal("--rows", "be used without --draws", str(draws), "Leave one of them out.")
+
+
+def _fill_long(
+    console: Console,
+    data: Path,
+    target: Path,
+    rows: int,
+    learning: Learning,
+    ready: Any,
+    options: dict[str, Any],
+) -> None:
+    """Learn from some rows of a file, and fill all of them part by part."""
+    from ..tables.frames import fill_parquet, sample_parquet
+    from ..tables.schema import Schema
+
+    fitted = ready
+    if fitted is None:
+        console.begin(f"reading {rows:,} rows of {data}")
+        some = sample_parquet(data, rows, options["random_state"])
+        schema = Schema.read(learning.schema) if learning.schema else None
+        fitted = fit(console, Loaded(some, schema), **options)
+    learning.keep(console, fitted)
+    console.begin("filling the holes")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*missing cells are left")  # of ignored columns
+        warnings.filterwarnings("ignore", message=".*has categories that the schema lacks")  # they stay as they are
+        filled = fill_parquet(data, target, fitted.transform)
+    console.say(f"Written: {target}")
+    console.say(f"{filled:,} missing cells filled.")
+    learnt = {} if ready else {"report": fitted.report().sentences(), "columns": fitted.columns_}
+    console.result({"written": [str(target)], "filled": filled, "method": fitted.method_, **learnt})
 
 
 def _target(data: str, output: Path | None, in_place: bool) -> Path:

@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from ..tables.longitudinal import LongitudinalVAE
 
 
-def refuse_single_rows(id: str | None, time: str | None, learning: Learning, draws: int | None) -> None:
+def refuse_single_rows(
+    id: str | None, time: str | None, learning: Learning, draws: int | None, rows: int | None
+) -> None:
     """Refuse, where rows belong to things over time, what is for single rows only."""
     check_panel(id, time)
     if learning.family is not None:
         raise refusal("--family", "be left out with --id and --time", repr(learning.family))
     if draws is not None:
         raise refusal("--draws", "be left out with --id and --time: there is one guess", str(draws))
+    if rows is not None:
+        raise refusal("--rows", "be left out with --id and --time: histories are read whole", str(rows))
 
 
 def learn_over_time(console: Console, loaded: Loaded, id: str, time: str, options: dict[str, Any]) -> LongitudinalVAE:

@@ -223,7 +223,7 @@ EXHIBITS: Mapping[str, Exhibit] = MappingProxyType({exhibit.name: exhibit for ex
             figure=True, any_network=True),
     Exhibit("rate-control", "how rates and KL weights settled", EQUAL_RATE, "figures:rate_controls", figure=True,
             any_network=True),
-    Exhibit("families", "VAEM and histories, held at one rate", FAMILIES, "results:families_at_rate"),
+    Exhibit("families", "more families, held at one rate", FAMILIES, "results:families_at_rate"),
     Exhibit("survival", "which experts live, by bound and goals", SURVIVAL, "results:survival"),
     Exhibit("overhead", "what blocks cost", BENCHMARKS, "results:overhead"),
 )})  # fmt: skip

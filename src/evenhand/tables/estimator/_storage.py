@@ -18,13 +18,14 @@ from ..trees import Forest
 from ._exact import Exact
 from ._fitted import Fitted, tensors_of
 from ._fitting import Outcome
+from ._masking import Masking
 from ._opinions import Opinions
 from ._saved import frames_of, part_of, read_estimator, write_estimator
 
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
 
-FORMAT = 3  # 1 had no direct way, 2 no trees
+FORMAT = 4  # 1 had no direct way, 2 no trees, 3 no log-odds of being missing
 PLAIN = ("method", "kl_weight", "selection", "history", "columns", "rate", "n_steps", "hide", "resample", "direct")
 
 
@@ -75,6 +76,7 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
     preparation = Preparation(family, [units], limits, encoding=family.encoding or "one-hot")
     template, forms = frames_of(about)
     mixture, exact = (_arrays(tensors, of) for of in ("mixture", "exact"))
+    masking = part_of(tensors, "masking")
     network = _network(family, preparation, architecture, part_of(tensors, "network"))
     return Fitted(
         network=network,
@@ -88,6 +90,7 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
         quantiles=tensors["quantiles"].numpy(),
         mixture=LatentMixture.from_state(mixture) if mixture else None,
         exact=Exact(**exact) if exact else None,
+        masking=Masking(**masking) if masking else None,
     )
 
 

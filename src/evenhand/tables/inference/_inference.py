@@ -97,6 +97,14 @@ def direct_expectations(
 
 
 @torch.no_grad()
+def direct_outputs(model: Family, rows: Rows, index: Tensor, visible: Tensor | None = None) -> Tensor:
+    """What the heads of the direct way of a family that has one give, ``[R, n, outputs]``."""
+    direct = model.direct
+    assert direct is not None
+    return _by_chunks(model, rows, index, visible, 4, lambda features, _, __: direct.outputs(features))
+
+
+@torch.no_grad()
 def direct_losses(model: Family, rows: Rows, index: Tensor, visible: Tensor) -> Tensor:
     """The loss of the direct way on observed cells that are not visible, a mean over columns, ``[R]``."""
     direct = model.direct
