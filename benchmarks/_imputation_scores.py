@@ -42,15 +42,19 @@ def _check_kept(holes: Holes, tables: Array) -> None:
 def _guesses(holes: Holes, truth: Array, removed: Mask, guess: Array) -> dict[str, Any]:
     schema = holes.schema
     ranges = torch.tensor(np.nanmax(holes.truth, 0) - np.nanmin(holes.truth, 0))
-    trivial, rounded = (np.broadcast_to(c, truth.shape) for c in _constants(holes))
-    tensors = torch.tensor(truth), torch.tensor(np.stack([guess, trivial, rounded])), torch.tensor(removed)
-    errors, constant, whole = column_errors(*tensors, schema, ranges=ranges)
-    macro = macro_class_errors(tensors[0], tensors[1][0], tensors[2], schema)
+    trivial = np.broadcast_to(constants(holes.train, schema), truth.shape)
+    tables = torch.tensor(np.stack([guess, trivial, _whole(holes, guess), _whole(holes, trivial)]))
+    cells, scored = torch.tensor(truth), torch.tensor(removed)
+    errors, constant, whole, whole_constant = column_errors(cells, tables, scored, schema, ranges=ranges)
+    macro = macro_class_errors(cells, tables[0], scored, schema)
+    worse = _worse(schema, errors, constant)
     return {
         **{name: _round(value) for name, value in summary(errors, schema).items()},
+        "error, whole": _round(summary(whole, schema)["error"]),
         "macro": _round(macro.nanmean()),
-        "worse": _worse(schema, errors, constant),
-        "worse, whole": _worse(schema, errors, whole),
+        "worse": worse,
+        "worse, whole": _worse(schema, whole, whole_constant),
+        "worse, surely": [n for n in worse if n in _surely_worse(schema, truth, removed, guess, trivial)],
         "columns": [
             {"name": c.name, "kind": c.kind.value, "cells": int(n), "error": _round(e), "mean or mode": _round(t)}
             for c, n, e, t in zip(schema, removed.sum(0), errors, constant, strict=True)
@@ -58,15 +62,25 @@ def _guesses(holes: Holes, truth: Array, removed: Mask, guess: Array) -> dict[st
     }
 
 
-def _constants(holes: Holes) -> tuple[Array, Array]:
-    """The mean or mode of every column; and the same with whole numbers where the column has whole numbers alone."""
-    constant = constants(holes.train, holes.schema)
+def _whole(holes: Holes, guess: Array) -> Array:
+    """Guesses with whole numbers where the column has whole numbers alone, as `TabularVAE` has them by default."""
     whole = [bool((cells[~np.isnan(cells)] % 1 == 0).all()) for cells in holes.train.T]
-    return constant, np.where(whole, np.rint(constant), constant)
+    return np.where(whole, np.rint(guess), guess)
 
 
 def _worse(schema: Schema, errors: torch.Tensor, constant: torch.Tensor) -> list[str]:
     return [column.name for column, e, c in zip(schema, errors, constant, strict=True) if e > 1.02 * c]
+
+
+def _surely_worse(schema: Schema, truth: Array, removed: Mask, guess: Array, trivial: Array) -> list[str]:
+    """Columns worse than the mean or mode by more than two standard errors of the difference."""
+    names = []
+    for d, column in enumerate(schema):
+        x, ours, theirs = (table[removed[:, d], d] for table in (truth, guess, trivial))
+        more = (ours != x) * 1.0 - (theirs != x) if column.kind.nominal else (ours - x) ** 2 - (theirs - x) ** 2
+        if len(more) > 1 and more.mean() > 2 * more.std(ddof=1) / np.sqrt(len(more)):
+            names.append(column.name)
+    return names
 
 
 def draw_scores(

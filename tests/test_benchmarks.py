@@ -130,6 +130,23 @@ def test_whole_numbers_are_also_compared_with_a_whole_mean():
     found = scores(holes, Filled(guess))
     assert found["worse"] == ["x0", "x1"]  # rounding costs
     assert found["worse, whole"] == ["x1"]  # which is not a column of whole numbers
+    assert set(found["worse, surely"]) <= {"x0", "x1"}
+    exact = scores(holes, Filled(np.where(np.isnan(holes.test), truth[1_400:] + 0.3, holes.test)))
+    assert exact["error"] == pytest.approx(np.mean([0.3, 0.3 / 0.5]), abs=1e-4)
+    assert exact["error, whole"] == pytest.approx(0.3, abs=1e-4)  # rounding mends the first column
+
+
+def test_few_cells_do_not_prove_a_column_worse():
+    from _imputation_scores import _surely_worse
+
+    rng, schema = np.random.default_rng(0), schema_of("real", "binary")
+    truth = np.stack([rng.normal(size=400), rng.integers(0, 2, 400)], -1)
+    trivial = np.zeros_like(truth)
+    guess = np.stack([np.full(400, 0.3), 1 - truth[:, 1]], -1)  # a little off; always wrong
+    few, many = np.zeros(truth.shape, bool), np.ones(truth.shape, bool)
+    few[:5] = True
+    assert _surely_worse(schema, truth, many, guess, trivial) == ["x0", "x1"]
+    assert "x0" not in _surely_worse(schema, truth, few, guess, trivial)
 
 
 def test_the_best_peer_is_none_of_ours_and_failures_are_told():
@@ -197,3 +214,18 @@ def test_acquisition_is_summed_up_without_its_ends():
     assert inner_mean([9.0, 1.0, 3.0, 9.0]) == 2
     assert against([1.0, 1.1, 0.9], [2.0, 2.1, 1.9]) == "**-1.000 ± 0.000**"
     assert not against([1.0, 3.0], [2.0, 2.0]).startswith("**")
+
+
+def test_a_made_up_table_has_relations_that_rows_of_all_seeds_share():
+    from _made_up import kinds, made_up
+
+    first, gone = made_up(4000, 6, 2)
+    again, other = made_up(4000, 6, 2)[0], made_up(4000, 6, 2, seed=1)[0]
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    np.testing.assert_allclose(np.corrcoef(first, rowvar=False), np.corrcoef(other, rowvar=False), atol=0.15)
+    assert abs(np.corrcoef(first, rowvar=False) - np.eye(8)).max() > 0.4
+    assert 0.09 < gone.mean() < 0.11
+    schema = Schema.infer(np.where(gone, np.nan, first), kinds(6, 2))
+    assert [str(column.kind) for column in schema] == ["real", "positive", "count"] * 2 + ["categorical"] * 2
+    assert set(np.unique(first[:, 6:])) <= set(range(5))

@@ -113,3 +113,19 @@ def test_the_family_of_networks_may_be_named(go, table):
     result = go("impute", table, "-o", "2.csv", "--family", "gan")
     assert result.exit_code != 0
     assert "--family should be one of twoway, vae, hivae, vaem. Found 'gan'." in result.stderr
+
+
+def test_a_long_file_is_filled_part_by_part(table, go, monkeypatch):
+    monkeypatch.setattr("evenhand.tables.frames._parquet.PART", 17)
+    frame = pd.read_csv(table)
+    frame.to_parquet("long.parquet", index=False)
+    result = go("impute", "long.parquet", "-o", "out.parquet", "--rows", 60, *FAST)
+    assert result.exit_code == 0, result.stderr
+    assert "60 rows" in result.stdout
+    before, after = pd.read_parquet("long.parquet"), pd.read_parquet("out.parquet")
+    learnt = [name for name in before if not after[name].isna().any()]
+    assert f"{int(before[learnt].isna().sum().sum())} missing cells filled." in result.stdout
+    pd.testing.assert_frame_equal(after.where(before.notna()), before.where(before.notna()), check_dtype=False)
+    for wrong in (("data.csv", "-o", "out.parquet"), ("long.parquet", "-o", "out.csv")):
+        assert go("impute", *wrong, "--rows", 60).exit_code == 2
+    assert go("impute", "long.parquet", "-o", "out.parquet", "--rows", 60, "--draws", 2).exit_code == 2

@@ -5,7 +5,7 @@ import os
 import pytest
 import torch
 
-from evenhand.impartial import _cagrad, _eigen, _kernels, _range, _solvers
+from evenhand.impartial import _cagrad, _eigen, _kernels, _numbers, _pcgrad, _range, _solvers
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
@@ -21,7 +21,7 @@ MARKS = [
 
 def pretend(monkeypatch):
     """Kernels also for tensors of the CPU, and loops of fixed length."""
-    for module in (_cagrad, _eigen, _range, _solvers):
+    for module in (_cagrad, _eigen, _numbers, _pcgrad, _range, _solvers):
         monkeypatch.setattr(module, "host_reads_are_free", lambda _: False)
     monkeypatch.setattr(_kernels, "usable", lambda tensor: tensor.shape[-1] <= _kernels.LARGEST)
 

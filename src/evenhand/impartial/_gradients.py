@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import torch
@@ -10,6 +11,7 @@ from torch.linalg import vecdot
 
 from . import _kernels, _total_kernels
 from ._distributed import sum_over_ranks
+from ._numbers import are_few, as_tensor
 from ._range import measure, wide
 from ._solvers import times
 
@@ -133,6 +135,10 @@ class Gradients:
         matrix = None if self._matrix is None else self._matrix[index]
         return _mixed(self._source.votes_of(index), scales, matrix)
 
+    def count_votes(self, index: Index) -> None:
+        """Let the source count votes before they are asked for, if it keeps them."""
+        self._source.votes_of(index)
+
     def scale(self, weights: Tensor) -> Gradients:
         """Every gradient times its weight ``[..., T]``."""
         if self._matrix is not None:
@@ -190,13 +196,19 @@ class Gradients:
         weights = self.weights()
         if self._mask is None:
             if as_long_as is not None:
-                weights, _ = self._restored(weights, None, as_long_as, where)
+                weights = self._stretched(weights, as_long_as, where)
             return self._source.combine(weights), weights
         vector = self._source.combine_features(self._multipliers())
         if as_long_as is not None:
             weights, factor = self._restored(weights, self._square(vector), as_long_as, where)
             vector = vector * factor
         return self._source.restore(vector), weights
+
+    def _stretched(self, weights: Tensor, as_long_as: Source, where: Tensor | None) -> Tensor:
+        """Weights of a sum as long as the plain one."""
+        if where is None and are_few(weights):
+            return stretched(weights, self._source.gram(), self._square_of(as_long_as).item())
+        return self._restored(weights, None, as_long_as, where)[0]
 
     def _restored(
         self, weights: Tensor, square: Tensor | None, as_long_as: Source, where: Tensor | None
@@ -323,3 +335,14 @@ def rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, whe
     # of two roots, because a ratio of squares may be too large
     factor = (wanted.clamp(min=0).sqrt() / (length + (length == 0)).sqrt()).clamp(max=1 / eps)
     return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)
+
+
+def stretched(weights: Tensor, gram: Tensor, wanted: float) -> Tensor:
+    """Weights of one problem times their `rescaling`, in Python's numbers."""
+    numbers, slopes, squares = weights.tolist(), (gram @ weights).tolist(), gram.diagonal().tolist()
+    square = sum(w * slope for w, slope in zip(numbers, slopes, strict=True))
+    terms = sum(w * s * w for w, s in zip(numbers, squares, strict=True))
+    eps = torch.finfo(gram.dtype).eps
+    length = max(square, terms * len(numbers) ** 2 * eps)  # NaN if the square is, and so below
+    factor = min(math.sqrt(max(wanted, 0.0)) / (math.sqrt(length) or 1.0), 1 / eps)
+    return as_tensor([w * factor for w in numbers], weights.dtype)

@@ -24,6 +24,7 @@ try:
 except ImportError:
     triton = None
 
+INSTALLED = triton is not None
 LARGEST = 64  # heads: the matrix of more of them does not fit in the registers of a program
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from . import _settle_kernel
@@ -36,4 +37,4 @@ class MGDA(Scaling):
         inverse = r.relative_inverse()
         w = solve_complementarity(r.matrix, inverse, r.ridge, dependent=dependent) * inverse
         total = w.sum(-1, keepdim=True)
-        return (w / (total + (total == 0))).to(gram.dtype)
+        return (w / total.clamp(min=torch.finfo(total.dtype).tiny)).to(gram.dtype)

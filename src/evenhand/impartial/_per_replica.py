@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -59,9 +59,10 @@ class PerReplica(Method):
     def settle(self, gradients: Gradients, /) -> Gradients:
         self._check_replicas(list(gradients.gram().shape[:-2]))
         if (program := self._one_launch(gradients)) is not None:
-            numbers = None if self.draws is None else self.draws.numbers
-            gradients = gradients.mix(program.settle(gradients.gram(), numbers))
-            return self.stages[-1].look(gradients)  # type: ignore[operator]
+            numbers, last = None if self.draws is None else self.draws.numbers, self.stages[-1]
+            with last.count_votes(gradients):  # type: ignore[operator]
+                matrix = program.settle(gradients.gram(), numbers)
+            return last.look(gradients.mix(matrix))  # type: ignore[operator]
         for stage in self.stages:
             gradients = stage.settle(gradients.unmasked())  # type: ignore[operator]
         return gradients
@@ -166,18 +167,24 @@ class _Stage(nn.Module):
         """Every step on the gradients of its replicas."""
         return self._settle(gradients, gradients.gram(), lambda step: not step.is_identity)
 
+    @contextmanager
+    def count_votes(self, gradients: Gradients) -> Iterator[None]:
+        """On a GPU, let votes be counted beside what is done within it."""
+        with _SideBySide(gradients.device, self._streams) as lanes:
+            for lane, (_, index) in enumerate(self._wanted(gradients, lambda step: step.uses_input)):
+                with lanes.lane(lane):
+                    gradients.count_votes(index)
+            yield
+
     def look(self, gradients: Gradients) -> Gradients:
         """Only the steps that look at the block's input."""
         return self._settle(gradients, None, lambda step: step.uses_input)
 
     def _settle(self, gradients: Gradients, gram: Tensor | None, wanted: Callable[[Any], bool]) -> Gradients:
         """Some of the steps; gram is that of the gradients, or None if the steps do not ask for it."""
-        device = gradients.device
-        self._index = [i.to(device) if isinstance(i, Tensor) else i for i in self._index]
-        busy = [(step, i) for step, i in zip(self.steps, self._index, strict=True) if wanted(step)]
         work = []
-        with _SideBySide(device, self._streams) as lanes:
-            for lane, (step, index) in enumerate(busy):
+        with _SideBySide(gradients.device, self._streams) as lanes:
+            for lane, (step, index) in enumerate(self._wanted(gradients, wanted)):
                 with lanes.lane(lane):
                     part = _Part(gradients, gram, index)
                     settled = step.settle(Gradients(part))  # type: ignore[operator]
@@ -188,6 +195,12 @@ class _Stage(nn.Module):
                         )
                     work.append((index, settled.work()))
         return self._assemble(gradients, work)
+
+    def _wanted(self, gradients: Gradients, wanted: Callable[[Any], bool]) -> list[tuple[nn.Module, Index]]:
+        """Some of the steps, each with the replicas that take it."""
+        device = gradients.device
+        self._index = [i.to(device) if isinstance(i, Tensor) else i for i in self._index]
+        return [(step, i) for step, i in zip(self.steps, self._index, strict=True) if wanted(step)]
 
     def _assemble(self, gradients: Gradients, work: list[tuple[Index, Work]]) -> Gradients:
         """The whole with the work done on its parts; a part that no step has touched is left as it is."""

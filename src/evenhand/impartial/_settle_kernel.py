@@ -205,6 +205,11 @@ def _gradnorm(
         relative = ratio / tl.where(middle < 1e-5, 1e-5, middle)
         target = target * tl.exp2(alpha * tl.log2(relative))
     ahead = weighted - target
+    # at first all heads may be where they are to be: which side they are on must not be left to rounding
+    if DOUBLE:
+        ahead = tl.where(tl.abs(ahead) <= 4e-15 * target, 0.0, ahead)
+    else:
+        ahead = tl.where(tl.abs(ahead) <= 5e-7 * target, 0.0, ahead)
     pull = norms * tl.where(ahead > 0, 1.0, tl.where(ahead < 0, -1.0, ahead))  # NaN stays
     slope = tl.where(real, weights * (pull - tl.sum(pull * weights, 0) / heads), 0.0)
     steps = (done + 1).to(tl.float64)

@@ -60,6 +60,7 @@ EQUAL_RATE = Section(
     "table", ("vae-elbo",), "paper/equal-rate/reports", "results:read_held", "_plans:plan_equal_rate",
 )  # fmt: skip
 BENCHMARKS = Section("", (), "paper/multimodal", "results:read_benchmarks")
+FAMILIES = Section("", (), "paper/families/reports", "results:read_families")
 
 
 @dataclass(frozen=True)
@@ -222,6 +223,7 @@ EXHIBITS: Mapping[str, Exhibit] = MappingProxyType({exhibit.name: exhibit for ex
             figure=True, any_network=True),
     Exhibit("rate-control", "how rates and KL weights settled", EQUAL_RATE, "figures:rate_controls", figure=True,
             any_network=True),
+    Exhibit("families", "more families, held at one rate", FAMILIES, "results:families_at_rate"),
     Exhibit("survival", "which experts live, by bound and goals", SURVIVAL, "results:survival"),
     Exhibit("overhead", "what blocks cost", BENCHMARKS, "results:overhead"),
 )})  # fmt: skip

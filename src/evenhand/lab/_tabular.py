@@ -64,7 +64,7 @@ def choices(runs: Runs) -> list[Choice]:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Compute with one processor: layers are small, so that a second one saves a quarter of the time at best.
 
     On a machine with other work, threads that wait for each other take ten times as long; and sums in another order
@@ -78,7 +78,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-@_one_thread()
+@one_thread()
 def run_table(
     config: TableExperiment, folder: Folder, *, device: torch.device, tick: Tick, save_seconds: float = SAVE_SECONDS
 ) -> dict[str, Any]:

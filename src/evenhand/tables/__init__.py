@@ -8,7 +8,15 @@ from .._lazy import lazy_names
 
 if TYPE_CHECKING:
     from .estimator import Report, TabularVAE
-    from .frames import at_random, completely_at_random, depending_on_values, read_file, write_file
+    from .frames import (
+        at_random,
+        completely_at_random,
+        depending_on_values,
+        fill_parquet,
+        read_file,
+        sample_parquet,
+        write_file,
+    )
     from .inference import Quality, quality
     from .longitudinal import LongitudinalVAE
     from .schema import Column, Kind, Schema
@@ -24,8 +32,10 @@ __all__ = [
     "at_random",
     "completely_at_random",
     "depending_on_values",
+    "fill_parquet",
     "quality",
     "read_file",
+    "sample_parquet",
     "write_file",
 ]
 
@@ -40,8 +50,10 @@ _HOMES = {
     "at_random": "frames",
     "completely_at_random": "frames",
     "depending_on_values": "frames",
+    "fill_parquet": "frames",
     "quality": "inference",
     "read_file": "frames",
+    "sample_parquet": "frames",
     "write_file": "frames",
 }
 

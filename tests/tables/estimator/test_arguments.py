@@ -177,6 +177,8 @@ def test_a_terminal_gets_a_bar(capsys, monkeypatch):
         ("validation_fraction", [0, 1, 1.5, "few", None]),
         ("aggregate", ["sum", None]),
         ("trees", ["many", None, 1]),
+        ("rounded", ["up", None, 1]),
+        ("missing", ["sometimes", None, True]),
         ("max_seconds", [0, -1, "long", float("nan"), True]),
         ("resample", ["yes", None, 2]),
         ("n_draws", [0, 1.5, None]),

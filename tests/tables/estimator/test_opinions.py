@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from evenhand.tables import Schema, TabularVAE
-from evenhand.tables.estimator import _growing
+from evenhand.tables.estimator import _growing, _held_out
+from evenhand.tables.estimator._held_out import HeldOut
 from evenhand.tables.estimator._opinions import (
     CONSTANT,
     NETWORK,
@@ -183,7 +184,66 @@ def test_what_older_files_say_is_the_way_from_the_mean_to_the_network():
     trivial, network = np.array([0.5, 3.0, 1.0]), as_targets(likelihood, torch.tensor(raw.values))
     opinions = Opinions.of_shrinkage(np.array([0.25, 1.0, 0.0]), trivial, likelihood)
     nothing = np.zeros(raw.values.shape, bool)
-    guess = opinions.settle(likelihood, network, raw.values, nothing).numpy()
+    guess = likelihood.decide(opinions.settle(likelihood, network, raw.values, nothing)).numpy()
     np.testing.assert_allclose(guess[:, 0], trivial[0] + 0.25 * (raw.values[:, 0] - trivial[0]))
     np.testing.assert_allclose(guess[:, 1], raw.values[:, 1])
     assert (guess[:, 2] == trivial[2]).all()
+
+
+def held_out_of(raw, schema):
+    limits = np.stack([raw.values.min(0), raw.values.max(0)])
+    return HeldOut(raw, np.arange(100), schema, limits, rate=0.3, seed=0, device=torch.device("cpu"))
+
+
+def leaves_its_mode(better, *, closer=False):
+    """Whether a class is guessed that is right in some rows where the mode is not, and wrong in two others."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=400), "y": rng.normal(size=400), "side": rng.choice(["a", "b"], 400)})
+    likelihood, raw = likelihood_of(frame)
+    held_out = held_out_of(raw, likelihood.schema)
+    truth = torch.tensor(raw.values)[held_out.index]
+    mode, side = np.round(raw.values[:, 2].mean()), raw.values[:100, 2]
+    others = [*np.flatnonzero(side != mode)[:better], *np.flatnonzero(side == mode)[:2]]  # better there, worse in two
+    network = truth.clone()
+    network[:, 2] = torch.where(torch.isin(held_out.index, torch.tensor(others)), 1 - mode, mode)
+    network, mean = (as_targets(likelihood, x) for x in (network, truth.mean(0).expand_as(truth).clone()))
+    mean[:, 2] = abs(mode - 0.4)  # the mode with a probability of 0.6
+    if closer:  # right as often, but surer where it is right
+        network[:, 2] = torch.where(network[:, 2] == truth[:, 2], truth[:, 2], abs(truth[:, 2] - 0.51))
+    opinions = torch.stack([network, network, mean])
+    weights = held_out.weigh(likelihood, opinions, np.full(3, False))
+    guess = Opinions(weights, opinions[CONSTANT, 0].numpy()).decide(likelihood, *opinions[:CONSTANT])
+    assert (weights[CONSTANT, :2] == 0).all()
+    return bool((guess[:, 2] != mode).any())
+
+
+def test_categories_need_more_than_chance_to_leave_their_mode():
+    assert not leaves_its_mode(3)
+    assert leaves_its_mode(30)
+    assert leaves_its_mode(3, closer=True)
+
+
+def test_a_large_gain_need_not_be_proved(monkeypatch):
+    monkeypatch.setattr(_held_out, "RIGHT", 100.0)
+    monkeypatch.setattr(_held_out, "CLOSER", 100.0)
+    assert leaves_its_mode(30)
+    monkeypatch.setattr(_held_out, "SMALL", 1.0)
+    assert not leaves_its_mode(30)
+
+
+def test_the_evidence_of_a_row_counts_once():
+    frame = pd.DataFrame({"x": np.arange(400.0), "y": np.arange(400.0), "side": np.tile(["a", "b"], 200)})
+    likelihood, raw = likelihood_of(frame)
+    held_out = held_out_of(raw, likelihood.schema)
+    truth = torch.tensor(raw.values)[held_out.index]
+    wrong = 1 - truth
+    right_in = held_out.index < 20
+    guess = torch.where(right_in[:, None], truth, wrong)
+    losses = [held_out._wrong(likelihood, as_targets(likelihood, x)) for x in (guess, wrong)]
+    gain, noise = held_out._gain(losses[0] - losses[1])
+    hidden, rows = held_out._hidden[:, 2].numpy(), held_out.index.numpy()
+    by_row = np.array([[(hidden & (rows == r)).sum() * (r < 20), (hidden & (rows == r)).sum()] for r in range(100)])
+    share = by_row[:, 0].sum() / by_row[:, 1].sum()
+    assert float(gain[2]) == pytest.approx(share)
+    expected = np.sqrt(((by_row[:, 0] - share * by_row[:, 1]) ** 2).sum()) / by_row[:, 1].sum()
+    assert float(noise[2]) == pytest.approx(expected)

@@ -116,6 +116,16 @@ def test_a_row_of_holes_is_filled(library):
     assert not holes(fitted(library).transform(MAKERS[library](data))).any()
 
 
+def test_numbers_that_are_not_rounded_are_expected_values():
+    frame = table(holes=0.4, seed=2)
+    model = tiny(rounded=False).fit(table())
+    gaps, filled = frame["count"].isna(), model.transform(frame)
+    assert (filled["count"][gaps] % 1 != 0).any()
+    assert filled["whole"].dtype == "Int64"  # which cannot hold others
+    by_default = tiny().fit(table()).transform(frame)["count"][gaps]
+    np.testing.assert_array_equal(by_default, np.rint(filled["count"][gaps]))
+
+
 def test_counts_integers_and_days_are_whole():
     filled = fitted().transform(table())
     assert (filled["count"] == filled["count"].round()).all()

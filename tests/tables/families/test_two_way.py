@@ -164,3 +164,42 @@ def test_numbers_of_wide_tables_are_cut_into_fewer_pieces():
         return preparation.network(2 * n, [0], sizes=SMALL).pieces.size
 
     assert [pieces(n) for n in (3, 128, 400, 3000)] == [32, 32, 10, 2]
+
+
+def test_outcomes_are_the_probabilities_that_are_scored_and_drawn():
+    stack = stack_of([Run(0, Sum())], steps=3)
+    direct = stack.model.direct
+    outputs = direct.outputs(features_of(stack)[0]).detach()
+    found = direct.outcomes(outputs)
+    assert len(found) == stack.model.likelihood.n
+    n, expected = direct.pieces.n, direct.expectation(outputs)
+    for d, log_p in enumerate(found):
+        torch.testing.assert_close(log_p.exp().sum(-1), torch.ones(log_p.shape[:-1]))
+        owned = [t for t, owner in enumerate(stack.model.likelihood.owners_of_targets) if owner == d]
+        if d < n:
+            mean = (log_p.exp().double() * direct.pieces.means[d]).sum(-1)
+            _, shapes, *_ = outputs.split(direct._sizes, -1)
+            torch.testing.assert_close(mean, direct.pieces.mean(shapes)[..., d])
+        else:
+            torch.testing.assert_close(log_p.exp()[..., -len(owned) :].double(), expected[..., owned])
+
+
+def test_what_is_added_to_outputs_multiplies_probabilities():
+    stack = stack_of([Run(0, Sum())], steps=3)
+    direct = stack.model.direct
+    outputs = direct.outputs(features_of(stack)[0]).detach()
+    before = direct.outcomes(outputs)
+    generator = torch.Generator().manual_seed(0)
+    odds = [torch.randn(log_p.shape[-1], generator=generator) for log_p in before]
+    more = direct.as_outputs(odds)
+    after = direct.outcomes(outputs + more)
+    for log_p, factor, found in zip(before, odds, after, strict=True):
+        torch.testing.assert_close(found.exp(), (log_p + factor).softmax(-1))
+    for how in ("median", "mode"):  # means are those of two heads, of which one alone has a density
+        moved = direct.reweigh(direct.expectation(outputs, how), outputs, more, how)
+        torch.testing.assert_close(moved, direct.expectation(outputs + more, how), atol=1e-4, rtol=1e-4)
+    n = direct.pieces.n
+    _, shapes, *_ = outputs.split(direct._sizes, -1)
+    _, of_shapes, *_ = more.split(direct._sizes, -1)
+    moved = direct.reweigh(direct.expectation(outputs), outputs, more)[..., :n] - direct.expectation(outputs)[..., :n]
+    torch.testing.assert_close(moved, direct.pieces.mean(shapes + of_shapes) - direct.pieces.mean(shapes))

@@ -97,3 +97,15 @@ def test_no_rows_and_no_holes():
     full = Batch(torch.ones(3, 3), torch.ones(3, 3, dtype=torch.bool))
     assert torch.equal(reveal(model, preparation, full, generator), full.values)
     assert reveal(model, preparation, full.rows(slice(0, 0)), generator).shape == (0, 3)
+
+
+def test_what_is_added_to_outputs_changes_what_is_drawn():
+    model, preparation = binary_model()
+    exact_conditionals(model)
+    n = 4000
+    known = torch.tensor([[True, True, False]]).expand(n, -1)
+    batch = Batch(torch.tensor([[1.0, 0.0, 0.0]]).expand(n, -1).clone(), known)
+    more = model.direct.as_outputs([torch.zeros(2), torch.zeros(2), torch.tensor([2.0, 0.5])])
+    drawn = reveal(model, preparation, batch, torch.Generator().manual_seed(0), more)[:, 2]
+    weights = JOINT[1, 0] * torch.tensor([2.0, 0.5]).exp()
+    assert abs(float(drawn.mean()) - float(weights[1] / weights.sum())) < 0.02

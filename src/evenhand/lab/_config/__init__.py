@@ -13,13 +13,14 @@ from ._multimodal import (
     MultimodalObjective,
     MultimodalTraining,
 )
+from ._panels import PanelData, PanelEvaluation, PanelExperiment, PanelModel, PanelTraining
 from ._survival import (
     SurvivalExperiment,
     SurvivalModel,
     SurvivalObjective,
     TightnessLabel,
 )
-from ._tables import Data, Evaluation, Model, Objective, Runs, TableExperiment, Training
+from ._tables import Data, Evaluation, Model, Objective, Place, Runs, TableExperiment, Training
 
 __all__ = [
     "GRADIENT",
@@ -37,6 +38,12 @@ __all__ = [
     "MultimodalObjective",
     "MultimodalTraining",
     "Objective",
+    "PanelData",
+    "PanelEvaluation",
+    "PanelExperiment",
+    "PanelModel",
+    "PanelTraining",
+    "Place",
     "Runs",
     "SurvivalExperiment",
     "SurvivalModel",

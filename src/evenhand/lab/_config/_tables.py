@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from ...common import ArgumentError, check_integer, check_kl_weight, check_number
 from ...impartial import PAPER_METHODS, method_of
@@ -16,33 +16,24 @@ from ._column_weights import check_column_weights
 
 
 @dataclass(frozen=True)
-class Data:
-    """What is learnt.
+class Place:
+    """Where a table is, and how it is read.
 
     Attributes:
         name: One of `evenhand.datasets.NAMES`, or
         path: a file (CSV, TSV, Parquet, Feather).
         schema: A schema in TOML for that file; it is inferred if empty.
         sha256: Of that file and its schema. It is filled in before a run, so that another content is another run.
-        rows: How many rows to take, at random; 0 for all.
-        encoding: How the encoder sees categories: the paper's "codes", or "one-hot". HI-VAE has its own encoding.
-        positive: What is learnt of positive numbers: the paper's "log", or "centred". HI-VAE has "log1p".
         header: Whether the first line of a text file holds names, "yes" or "no"; it is found out if empty.
         missing: Words of a text file that stand for missing cells, beside the usual ones.
-        preprocessing: What real and positive numbers are divided by: their deviation if empty, or what "lipschitz"
-            standardization says.
     """
 
     name: str = ""
     path: str = ""
     schema: str = ""
     sha256: str = ""
-    rows: int = 0
-    encoding: Literal["codes", "one-hot"] = "codes"
-    positive: Literal["log", "centred"] = "log"
     header: Literal["", "yes", "no"] = field(default="", metadata=WRITTEN_IF_SET)
     missing: tuple[str, ...] = field(default=(), metadata=WRITTEN_IF_SET)
-    preprocessing: Literal["", "lipschitz"] = field(default="", metadata=WRITTEN_IF_SET)
 
     def __post_init__(self) -> None:
         if bool(self.name) == bool(self.path):
@@ -51,23 +42,49 @@ class Data:
             raise ValueError("data.schema should stand beside data.path: public data sets have their own schema.")
         if (self.header or self.missing) and not self.path:
             raise ValueError("data.header and data.missing should stand beside data.path: they say how it is read.")
-        check_integer("data.rows", self.rows, 0)
+
+    @property
+    def title(self) -> str:
+        """The name, or that of the file without its ending."""
+        return self.name or Path(self.path).name.partition(".")[0]
 
     @property
     def files(self) -> tuple[str, ...]:
         """The files that are read."""
         return tuple(filter(None, (self.path, self.schema)))
 
-    def beside(self, folder: Path) -> Data:
+    def beside(self, folder: Path) -> Self:
         """The same: paths in a config are those of the folder in which a command is typed."""
         return self
 
     def check_content(self) -> None:
         """Nothing to do: tables are read and checked when a run begins."""
 
-    def without_folders(self) -> Data:
+    def without_folders(self) -> Self:
         """The same, wherever its files lie."""
         return replace(self, path=Path(self.path).name, schema=Path(self.schema).name)
+
+
+@dataclass(frozen=True)
+class Data(Place):
+    """What is learnt: a table of single rows.
+
+    Attributes:
+        rows: How many rows to take, at random; 0 for all.
+        encoding: How the encoder sees categories: the paper's "codes", or "one-hot". HI-VAE has its own encoding.
+        positive: What is learnt of positive numbers: the paper's "log", or "centred". HI-VAE has "log1p".
+        preprocessing: What real and positive numbers are divided by: their deviation if empty, or what "lipschitz"
+            standardization says.
+    """
+
+    rows: int = 0
+    encoding: Literal["codes", "one-hot"] = "codes"
+    positive: Literal["log", "centred"] = "log"
+    preprocessing: Literal["", "lipschitz"] = field(default="", metadata=WRITTEN_IF_SET)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("data.rows", self.rows, 0)
 
 
 @dataclass(frozen=True)
@@ -244,5 +261,4 @@ class TableExperiment:
     @property
     def name(self) -> str:
         """What the experiment is called: data, perhaps a label, model, objective."""
-        data = self.data.name or Path(self.data.path).name.partition(".")[0]
-        return "-".join(filter(None, (data, self.runs.label, self.model.name, self.objective.name)))
+        return "-".join(filter(None, (self.data.title, self.runs.label, self.model.name, self.objective.name)))

@@ -165,10 +165,16 @@ def _sample(read: TableReport, advice: Advice) -> str:
 
 def _encode(read: TableReport, advice: Advice) -> str:
     chosen = f"method={advice.run['method']!r}, kl_weight={weight_text(advice.run, quoted=True)}"
+    if read.is_panel:
+        data = read.report["config"]["data"]
+        return f"LongitudinalVAE(id={data['id']!r}, time={data['time']!r}, {chosen}).fit(df).reconstruct(df)"
     return f"TabularVAE(model={_family(read)!r}, {chosen}).fit(df).encode(df)"
 
 
 def _options(read: TableReport, advice: Advice) -> list[str]:
+    if read.is_panel:
+        data = read.report["config"]["data"]
+        return ["--id", str(data["id"]), "--time", str(data["time"]), *advice.options]
     return ["--family", _family(read), *advice.options]
 
 

@@ -3,6 +3,7 @@
 from ._beside_paper import all_live, beside_the_paper
 from ._columns import ColumnErrors, Tally, column_pairs, medians, tally
 from ._costs import controls, interpolated_rate, overhead, reached
+from ._families import families_at_rate, read_families
 from ._held import Contest, Entry, contests, equal_rate, equal_rate_errors, read_held
 from ._of_modalities import OBJECTIVES, coherence_by_objective, log_likelihoods, table3, table4, table5, table9
 from ._of_tables import table1, table2, table6, table7, table8
@@ -11,6 +12,7 @@ from ._published import DATA, GROUPS, SETTINGS
 from ._relevant import read_benchmarks, read_experiments, run_folders
 from ._reports import (
     FORMAT,
+    OF_COLUMNS,
     OPPOSED,
     SLACK,
     Run,
@@ -48,6 +50,7 @@ __all__ = [
     "HOLES",
     "MODELS",
     "OBJECTIVES",
+    "OF_COLUMNS",
     "OPPOSED",
     "ROWS",
     "SETTINGS",
@@ -85,6 +88,7 @@ __all__ = [
     "equal_rate",
     "equal_rate_errors",
     "fair",
+    "families_at_rate",
     "few_rows",
     "impartiality_label",
     "interpolated_rate",
@@ -98,6 +102,7 @@ __all__ = [
     "reached",
     "read_benchmarks",
     "read_experiments",
+    "read_families",
     "read_held",
     "read_reports",
     "read_survivals",

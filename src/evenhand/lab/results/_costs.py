@@ -9,7 +9,7 @@ from typing import Any
 from ._of_modalities import coherence_by_objective
 from ._order import Reports, ordered, title_of
 from ._published import OVERHEAD, TABLE1, Pair
-from ._reports import Run, TableReport
+from ._reports import OF_COLUMNS, Run, TableReport
 from ._survivors import survival
 from ._table import Cell, Table
 
@@ -108,7 +108,7 @@ def overhead(reports: Reports, *, published: bool = True) -> Table:
 
 def reached(report: Mapping[str, Any]) -> Table:
     """What one run came to: the table of its report alone."""
-    if report["experiment"] == "table":
+    if report["experiment"] in OF_COLUMNS:
         return controls([report], published=False)
     if report["experiment"] == "survival":
         return survival([report])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._reports import read_reports
+from ._reports import OF_COLUMNS, read_reports
 
 Report = dict[str, Any]
 Note = Callable[[str], None]
@@ -63,7 +63,7 @@ def _as_in_the_paper(report: Report) -> bool:
 
 def holds_rates(report: Report) -> bool:
     """Whether all runs hold a rate: such reports have tables of their own."""
-    return report["experiment"] == "table" and all(isinstance(run["kl_weight"], str) for run in report["runs"])
+    return report["experiment"] in OF_COLUMNS and all(isinstance(run["kl_weight"], str) for run in report["runs"])
 
 
 def one_of_each(reports: Sequence[Report], note: Note) -> list[Report]:

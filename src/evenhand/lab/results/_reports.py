@@ -17,7 +17,7 @@ from ...common import wanted_rate
 from ...impartial import method_label, short_method_label
 from ...tables.estimator import HARDLY
 from ...tables.schema import Kind
-from ._statistics import ALPHA, corrected_paired_t_test
+from ._statistics import ALPHA, Alternative, corrected_paired_t_test
 
 FORMAT = 1  # of report.json
 OPPOSED = -0.05  # gradients with a lower cosine are in conflict; nearer to zero they are not
@@ -28,9 +28,13 @@ Run = Mapping[str, Any]
 
 _NEEDED = {
     "table": ("name", "config", "data", "seeds", "runs"),
+    "panel": ("name", "config", "data", "seeds", "runs"),
     "multimodal": ("name", "config", "data", "scores"),
     "survival": ("name", "data", "experts", "runs"),
 }
+
+OF_COLUMNS = ("table", "panel")
+"""Experiments whose reports have runs with errors of columns."""
 
 # ---------------------------------------------------------------- reading
 
@@ -80,18 +84,18 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 class TableReport:
-    """The report of a table experiment, and what tables and figures ask of it.
+    """The report of an experiment on a table, or on a panel, and what tables and figures ask of it.
 
     Numbers that a report lacks (null) are NaN. Seeds without a finite number are left out of medians and means; but
     they count against a method where one is chosen, and what fails where plain training does not is not tested.
 
     Args:
-        report: As `read_reports` gives it, with "experiment" = "table".
+        report: As `read_reports` gives it, with "experiment" = "table" or "panel".
     """
 
     def __init__(self, report: Mapping[str, Any]) -> None:
-        if report.get("experiment") != "table":
-            raise ValueError(f"report should be of a table experiment. Found {report.get('experiment')!r}.")
+        if report.get("experiment") not in OF_COLUMNS:
+            raise ValueError(f"report should be of a table or panel experiment. Found {report.get('experiment')!r}.")
         self.report = report
         self.name: str = report["name"]
         self.data: Mapping[str, Any] = report["data"]
@@ -107,9 +111,16 @@ class TableReport:
                 )
 
     @property
+    def is_panel(self) -> bool:
+        """Whether its rows belong to things over time."""
+        return bool(self.report["experiment"] == "panel")
+
+    @property
     def setting(self) -> str:
-        """Model and objective as the paper writes them: "VAE-ELBO", "VAE-DReG", "HI-VAE"."""
+        """Model and objective as the paper writes them: "VAE-ELBO", "VAE-DReG", "HI-VAE"; or the estimator's name."""
         config = self.report["config"]
+        if self.is_panel:
+            return "LongitudinalVAE"
         model, objective = config["model"]["name"], config["objective"]["name"]
         if (model, objective) == ("hivae", "elbo"):
             return "HI-VAE"
@@ -202,15 +213,15 @@ class TableReport:
         """In how many seeds a run has a lower error than plain training."""
         return int((self.values(run, "error") < self.values(self.plain, "error")).sum())
 
-    def p_value(self, run: Run) -> float:
+    def p_value(self, run: Run, measure: str = "error", *, alternative: Alternative = "less") -> float:
         """The corrected paired t-test that a run beats plain training, one-sided; NaN if there is no test."""
-        ours, plain = self.values(run, "error"), self.values(self.plain, "error")
+        ours, plain = self.values(run, measure), self.values(self.plain, measure)
         both = np.isfinite(ours) & np.isfinite(plain)
         if both.sum() < 2 or (np.isfinite(plain) & ~both).any():
             return math.nan
         differences = ours[both] - plain[both]
         ratio = self.data["test_rows"] / self.data["train_rows"]
-        return corrected_paired_t_test(differences, ratio, alternative="less").pvalue
+        return corrected_paired_t_test(differences, ratio, alternative=alternative).pvalue
 
     def significant(self, run: Run) -> bool:
         """Whether the error of a run is lower than that of plain training, at the paper's level of 0.1."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,13 @@ from ..schema import Schema
 from ..stack import Preparation, Rows
 from ._exact import Exact
 from ._marginals import match, quantiles
+from ._masking import Masking
 from ._opinions import Opinions
 from ._way import Way
 
 Array = NDArray[np.float64]
 LATENT_ROWS = 20_000  # codes of training rows that are kept, and rows that the model's own quantiles are found from
+PART = 50_000  # rows that are answered at a time
 CONDITIONAL_SAMPLES = 200  # of z, from which rows with given cells are drawn
 
 
@@ -43,6 +45,7 @@ class Fitted:
         quantiles: Of the columns, ``[steps, D]``.
         mixture: Fitted to the codes when it is first needed.
         exact: The numbers that a direct way draws, as the table has them.
+        masking: How being missing depends on what a cell holds, if that is asked for.
     """
 
     network: Family
@@ -56,6 +59,7 @@ class Fitted:
     quantiles: Array
     mixture: LatentMixture | None = None
     exact: Exact | None = None
+    masking: Masking | None = None
     _own_quantiles: dict[str, Array] = field(default_factory=dict)
 
     @property
@@ -71,20 +75,28 @@ class Fitted:
 
     def guess(self, table: RawTable, way: Way) -> Array:
         """The table with its holes filled by best guesses, ``[N, D]``."""
+        return _by_parts(table, lambda part: self._guess(part, way))
+
+    def _guess(self, table: RawTable, way: Way) -> Array:
         values = table.values.copy()
         holes = np.flatnonzero(~table.observed.all(1))
         if not len(holes):
             return values
-        network = way.opinion(self.network, self._rows(table), torch.tensor(holes), None, self.generator())[0]
+        rows, index, likelihood = self._rows(table), torch.tensor(holes), self.network.likelihood
+        network = way.opinion(self.network, rows, index, None, self.generator())[0]
         observed = table.observed[holes]
         cells = np.where(observed, values[holes], np.nan)
-        values[holes] = self.opinions.settle(self.network.likelihood, network, cells, ~observed).numpy()
+        opinion = self.opinions.settle(likelihood, network, cells, ~observed)
+        if self.masking is not None:
+            opinion = self.masking.of_missing(self.network, rows, index, opinion, way.how)
+        values[holes] = likelihood.decide(opinion).numpy()
         return values
 
     def draws(self, table: RawTable, n: int, *, n_draws: int, weighted: bool, generator: torch.Generator) -> Array:
         """n draws of all cells given those observed, ``[n, N, D]``."""
         if self.network.direct is not None:
-            return np.stack([self._revealed(table, generator) for _ in range(n)])
+            more = None if self.masking is None else self.masking.missing
+            return np.stack([self._revealed(table, generator, more) for _ in range(n)])
         found = draws(
             self.network,
             self._rows(table),
@@ -98,6 +110,9 @@ class Fitted:
 
     def log_likelihood(self, table: RawTable, n_samples: int) -> Array:
         """log p of the observed cells of every row, in the units of the data, ``[N]``."""
+        return _by_parts(table, lambda part: self._log_likelihood(part, n_samples))
+
+    def _log_likelihood(self, table: RawTable, n_samples: int) -> Array:
         batch = self.preparation.encode(table)
         rows, base = self.preparation.rows(batch, self._dtype), self.preparation.base(batch)
         index, options = torch.arange(len(table)), {"n_samples": n_samples}
@@ -106,12 +121,15 @@ class Fitted:
 
     def encode(self, table: RawTable) -> Array:
         """Means of the latent variables of every row, ``[N, L]``."""
-        codes = encode(self.network, self._rows(table), torch.arange(len(table)))[0].double().numpy()
+        codes = _by_parts(table, lambda part: self._ask(encode, part).double().numpy())
         return codes[:, : self.network.n_latent]  # what belongs to single cells is no code of a row
 
     def reconstruct(self, table: RawTable) -> Array:
         """Every cell as the model sees it, ``[N, D]``."""
-        return reconstruct(self.network, self._rows(table), torch.arange(len(table)))[0].numpy()
+        return _by_parts(table, lambda part: self._ask(reconstruct, part).numpy())
+
+    def _ask(self, what: Callable[..., Tensor], table: RawTable) -> Tensor:
+        return what(self.network, self._rows(table), torch.arange(len(table)))[0]
 
     # ---------------------------------------------------------------- new rows
 
@@ -134,7 +152,8 @@ class Fitted:
         """n new rows as drawn, ``[n, D]``."""
         if latent == "none":
             width = len(self.schema)
-            return self._revealed(RawTable(np.full((n, width), np.nan), np.zeros((n, width), bool)), generator)
+            nothing = RawTable(np.full((n, width), np.nan), np.zeros((n, width), bool))
+            return self._revealed(nothing, generator, self._anyhow)
         seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
         if latent == "prior" or self.network.prior_is_mixture:
             return rows_from_prior(self.network, n, generator)
@@ -145,7 +164,7 @@ class Fitted:
     def given(self, table: RawTable, generator: torch.Generator) -> Array:
         """A draw of every row given its observed cells, ``[N, D]``."""
         if self.network.direct is not None:
-            return self._revealed(table, generator)
+            return self._revealed(table, generator, self._anyhow)
         options: dict[str, Any] = {"n_samples": CONDITIONAL_SAMPLES, "weighted": True, "generator": generator}
         return draws(self.network, self._rows(table), torch.arange(len(table)), **options)[0, 0].numpy()
 
@@ -163,9 +182,14 @@ class Fitted:
 
     # ---------------------------------------------------------------- inside
 
-    def _revealed(self, table: RawTable, generator: torch.Generator) -> Array:
+    @property
+    def _anyhow(self) -> Tensor | None:
+        """What draws of cells that nobody took away need more."""
+        return None if self.masking is None else self.masking.anyhow
+
+    def _revealed(self, table: RawTable, generator: torch.Generator, more: Tensor | None) -> Array:
         """All cells, those that are missing drawn one after another, ``[N, D]``."""
-        values = reveal(self.network, self.preparation, self.preparation.encode(table), generator)
+        values = reveal(self.network, self.preparation, self.preparation.encode(table), generator, more)
         decoded = self.preparation.preprocessings[0].decode(values)
         return decoded if self.exact is None else self.exact.restore(values.numpy(), decoded)
 
@@ -177,6 +201,12 @@ class Fitted:
         return self.preparation.rows(self.preparation.encode(table), self._dtype)
 
 
+def _by_parts(table: RawTable, answer: Callable[[RawTable], Array]) -> Array:
+    """The answers to all rows, some of them at a time: what a model sees of a row is many times as long."""
+    parts = [answer(table.rows(slice(i, i + PART))) for i in range(0, max(1, len(table)), PART)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def tensors_of(fitted: Fitted) -> dict[str, Tensor]:
     """All numbers of a fitted model that are stored as tensors, by name."""
     tensors = {f"network.{name}": x for name, x in fitted.network.state_dict().items()}
@@ -185,6 +215,8 @@ def tensors_of(fitted: Fitted) -> dict[str, Tensor]:
         tensors |= {f"trees.{name}": torch.tensor(x) for name, x in fitted.opinions.forest.arrays().items()}
     if fitted.exact is not None:
         tensors |= {f"exact.{name}": torch.tensor(x) for name, x in vars(fitted.exact).items()}
+    if fitted.masking is not None:
+        tensors |= {f"masking.{name}": x for name, x in vars(fitted.masking).items()}
     if fitted.mixture is not None:
         tensors |= {f"mixture.{name}": torch.tensor(x) for name, x in fitted.mixture.state().items()}
     return tensors

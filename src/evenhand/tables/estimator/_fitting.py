@@ -28,6 +28,7 @@ from ._fitted import LATENT_ROWS, Fitted
 from ._growing import grow_until
 from ._held_out import HeldOut
 from ._marginals import quantiles
+from ._masking import Masking
 from ._opinions import CONSTANT, NETWORK, TREES, Opinions, frequencies
 from ._progress import progress
 from ._search import Search
@@ -44,7 +45,7 @@ DIRECT_HIDE = 0.4  # of the cells, from 0 to twice this, so that rows are also d
 SECONDS_OF_TREES = 0.25  # the share of max_seconds that is left to them
 MOST_INPUTS = 2_000  # for ridge regression, whose price is their cube
 READ_ROWS = 512  # of the held-out rows, on which gradients are read
-COUNTED_ROWS = 100_000  # in which categories are counted
+COUNTED_ROWS = 100_000  # in which categories are counted, and what heads start from
 CHECKED_ROWS = 100  # that are looked at for numbers that are not finite
 PLAIN = ("sum", "Sum()")  # what plain training is called
 
@@ -110,13 +111,14 @@ class Fitting:
         forest = None if search.interrupted else self._grow(begin)
         said = self._asked(model, way, forest)
         opinions = self._opinions(model.likelihood, said, forest, way)
-        columns = self._describe(model, said, opinions)
+        masking = self._masking(model)
+        columns = self._describe(model, said, opinions, masking)
         rate = float(self._rates(model, self._held_out.once)[0].mean())
         target = wanted_rate(label["kl_weight"])
         if target is not None and misses(rate, target):
             warnings.warn(missed_rate(rate, target, label["weight"]), stacklevel=4)
         return Outcome(
-            fitted=self._fitted(model, opinions),  # from here on the model is on the CPU
+            fitted=self._fitted(model, opinions, masking),  # from here on the model is on the CPU
             method=label["method"],
             kl_weight=label.get("weight", label["kl_weight"]),
             selection=search.labels,
@@ -189,7 +191,7 @@ class Fitting:
         options, usual = self._options, self._preparation.family.usual
         sizes = Sizes(options.n_latent, options.n_hidden or usual.n_hidden, options.n_layers or usual.n_layers)
         network = self._preparation.network(self._rows.n_inputs, seeds, sizes=sizes)
-        _, targets, mask = self._rows.split(self._rows.record[self._train_index])
+        _, targets, mask = self._rows.split(self._rows.record[self._train_index[:COUNTED_ROWS]])
         network.start_from(network.likelihood.to(self._device).marginal(targets, mask))
         return network
 
@@ -269,7 +271,9 @@ class Fitting:
             weights[:, numeric] = np.eye(3)[NETWORK][:, None]
         return Opinions(weights, said[CONSTANT, 0].cpu().numpy(), forest)
 
-    def _describe(self, model: Family, said: Tensor, opinions: Opinions) -> list[dict[str, Any]]:
+    def _describe(
+        self, model: Family, said: Tensor, opinions: Opinions, masking: Masking | None
+    ) -> list[dict[str, Any]]:
         """What is known about every column, from what was said of held-out cells ``[3, n, T]``."""
         trivial, held_out, schema = torch.tensor(self._trivial), self._held_out, self._preparation.schema
         likelihood, nobody = model.likelihood, np.zeros(len(schema), bool)
@@ -284,6 +288,8 @@ class Fitting:
         }
         if self._rows.n_inputs <= MOST_INPUTS:
             measures["ridge_error"] = held_out.rival(likelihood, self._rows, self._train_index).tolist()
+        if masking is not None:
+            measures["missing_effect"] = masking.effects[likelihood.inverse.cpu()].tolist()
         trees, grown = held_out.errors(likelihood.decide(said[TREES])).tolist(), opinions.grown
         return [
             {"column": column.name, "kind": str(column.kind)}
@@ -307,7 +313,13 @@ class Fitting:
         table = self._table.rows(self._train)
         return Exact.of(model.direct, model.likelihood, self._preparation.encode(table), table)
 
-    def _fitted(self, model: Family, opinions: Opinions) -> Fitted:
+    def _masking(self, model: Family) -> Masking | None:
+        """How being missing depends on what a cell holds, if that is asked for."""
+        if self._options.missing == "at_random":
+            return None
+        return Masking.fit(model, self._rows, torch.arange(len(self._rows), device=self._device))
+
+    def _fitted(self, model: Family, opinions: Opinions, masking: Masking | None) -> Fitted:
         some = torch.tensor(self._train[:LATENT_ROWS], device=self._device)
         codes = encode(model, self._rows, some, generator=self._generator())[0]
         return Fitted(
@@ -321,4 +333,5 @@ class Fitting:
             codes=codes.cpu().numpy(),
             quantiles=quantiles(self._table.values, self._table.observed),
             exact=self._exact(model),
+            masking=masking,
         )

@@ -14,10 +14,13 @@ from ..kinds import TableLikelihood
 from ..schema import Schema
 from ..stack import Rows
 from ..trees import Forest
-from ._opinions import CONSTANT, Opinions, ask_trees, weigh
+from ._opinions import CONSTANT, Opinions, as_targets, ask_trees, weigh
 from ._rival import ridge_guess
 from ._way import Way
 
+RIGHT, CLOSER = 1.5, 2.0
+"""Standard errors by which guesses of categories must be right more often than the mode, or else be closer."""
+SMALL = 0.1  # of the mode's errors: a gain that is larger is taken at its word
 VIEWS, WORK, LEAST = 8_000, 5_000_000, 400  # rows, cells of all samples and models, rows
 
 
@@ -56,7 +59,8 @@ class HeldOut:
             hidden = completely_at_random((len(rows), len(schema)), rate, seed=seed)
         self.index = torch.tensor(rows, device=device)
         self._hidden = torch.tensor(hidden, device=device)
-        self._truth = torch.tensor(np.where(table.observed, table.values, np.nan)[rows], device=device)
+        looked_at = table.rows(rows)
+        self._truth = torch.tensor(np.where(looked_at.observed, looked_at.values, np.nan), device=device)
         ranges = np.where(limits[1] > limits[0], limits[1] - limits[0], 1.0)
         self._ranges = torch.tensor(ranges, device=device)
 
@@ -118,8 +122,9 @@ class HeldOut:
     def weigh(self, likelihood: TableLikelihood, opinions: Tensor, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
         """How much network, trees and constants ``[3, n, T]`` should count for every column, ``[3, D]``.
 
-        Where all of them together are wrong more often than the most frequent category alone, that one counts alone:
-        on these cells no column is worse than its mean or mode.
+        The mean or mode counts alone where all of them together are no better on these cells. For categories that is
+        not enough, because some hundred cells prove little: a gain that is small must be beyond doubt, in the share
+        that is right or in the squared error of probabilities.
 
         Args:
             likelihood: Knows the columns.
@@ -129,6 +134,44 @@ class HeldOut:
         network, trees, constant = opinions
         truth, hidden = self._truth[: len(network)], self._hidden[: len(network)]
         weights = weigh(likelihood, opinions, truth, hidden & truth.isfinite(), asked)
-        mixed = Opinions(weights, constant[0].cpu().numpy()).decide(likelihood, network, trees)
-        worse = self.errors(mixed) > self.errors(likelihood.decide(constant))
-        return np.where(worse.cpu().numpy(), np.eye(3)[CONSTANT][:, None], weights)
+        mixed = Opinions(weights, constant[0].cpu().numpy()).together(likelihood, network, trees)
+        trivial = self._wrong(likelihood, constant)
+        gain, noise = self._gain(self._wrong(likelihood, mixed) - trivial)
+        surer, doubt = self._gain(self._distance(likelihood, mixed) - self._distance(likelihood, constant))
+        nominal = torch.tensor([column.kind.nominal for column in self._schema], device=gain.device)
+        unsure = nominal & (gain < RIGHT * noise) & (surer < CLOSER * doubt) & (gain < SMALL * trivial.nanmean(0))
+        return np.where((unsure | (gain < 0)).cpu().numpy(), np.eye(3)[CONSTANT][:, None], weights)
+
+    def _wrong(self, likelihood: TableLikelihood, opinion: Tensor) -> Tensor:
+        """Squared errors of guesses, or 1 for a wrong category, ``[n, D]``; NaN where nothing is scored."""
+        guess, truth = likelihood.decide(opinion), self._scored(len(opinion))
+        nominal = torch.tensor([column.kind.nominal for column in self._schema], device=truth.device)
+        wrong = torch.where(nominal, (guess != truth).double(), (guess - truth).square())
+        return torch.where(truth.isfinite(), wrong, torch.nan)
+
+    def _distance(self, likelihood: TableLikelihood, opinion: Tensor) -> Tensor:
+        """Squared errors of numbers and probabilities, ``[n, D]``; NaN where nothing is scored."""
+        truth = self._scored(len(opinion))
+        owners = torch.tensor(likelihood.owners_of_targets, device=truth.device)
+        squares = (opinion - as_targets(likelihood, truth.nan_to_num())).square()
+        summed = torch.zeros_like(truth).index_add_(1, owners, squares)[:, likelihood.inverse]
+        return torch.where(truth.isfinite(), summed, torch.nan)
+
+    def _scored(self, n: int) -> Tensor:
+        """The hidden cells of the first n views; NaN elsewhere."""
+        return torch.where(self._hidden[:n], self._truth[:n], torch.nan)
+
+    def _gain(self, more: Tensor) -> tuple[Tensor, Tensor]:
+        """How much less than another an opinion loses on every column, and the standard error of that.
+
+        A row that is looked at several times is one piece of evidence, not several.
+
+        Args:
+            more: What it loses more on every cell of the first views, ``[n, D]``; NaN where nothing is scored.
+        """
+        rows, place = self.index[: len(more)].unique(return_inverse=True)
+        parts = torch.stack([-more.nan_to_num(), more.isfinite().to(more)])
+        gains, counts = parts.new_zeros(2, len(rows), more.shape[1]).index_add_(1, place, parts)
+        cells = counts.sum(0).clamp(min=1)
+        mean = gains.sum(0) / cells
+        return mean, (gains - mean * counts).square().sum(0).sqrt() / cells

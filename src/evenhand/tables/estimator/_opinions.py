@@ -48,7 +48,7 @@ class Opinions:
         return set() if self.forest is None else self.forest.columns
 
     def settle(self, likelihood: TableLikelihood, network: Tensor, cells: Array, wanted: Mask) -> Tensor:
-        """Best guesses of all cells, ``[n, D]``.
+        """Who is asked, and what all say together, ``[n, T]``.
 
         Args:
             likelihood: Knows the columns.
@@ -57,16 +57,18 @@ class Opinions:
             wanted: Which guesses are needed; elsewhere trees are not asked.
         """
         trees = ask_trees(self.forest, likelihood, cells, wanted & (self.weights[TREES] > 0))
-        return self.decide(likelihood, network, trees)
+        return self.together(likelihood, network, trees)
 
     def decide(self, likelihood: TableLikelihood, network: Tensor, trees: Tensor) -> Tensor:
         """Best guesses ``[n, D]`` from what network and trees say, ``[n, T]`` each."""
+        return likelihood.decide(self.together(likelihood, network, trees))
+
+    def together(self, likelihood: TableLikelihood, network: Tensor, trees: Tensor) -> Tensor:
+        """The weighted mean ``[n, T]`` of what network and trees say, and of what is known without looking."""
         weights = torch.tensor(self.weights[:, likelihood.order], device=network.device)
         ours, theirs, rest = weights[:, likelihood.owners_of_targets]
         constant = torch.tensor(self.constant, device=network.device)
-        return likelihood.decide(
-            likelihood.limited(ours * network + theirs * trees.to(network.device) + rest * constant)
-        )
+        return likelihood.limited(ours * network + theirs * trees.to(network.device) + rest * constant)
 
 
 def ask_trees(forest: Forest | None, likelihood: TableLikelihood, cells: Array, asked: Mask) -> Tensor:

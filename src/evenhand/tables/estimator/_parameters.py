@@ -21,6 +21,7 @@ CHOICES = {
     "model": tuple(FAMILIES),
     "objective": OBJECTIVES,
     "unsupported": ("error", "ignore"),
+    "missing": ("at_random", "not_at_random"),
     "aggregate": ("mean", "median", "mode"),
 }
 POSITIVE = ("n_samples", "batch_size", "patience", "n_draws")
@@ -45,11 +46,15 @@ def check_parameters(estimator: TabularVAE) -> None:
         raise ValueError(f"hide should be 'auto' or a number between 0 and 0.5. Found {estimator.hide!r}.")
     if estimator.hide == 0 and FAMILIES[estimator.model].guesses_directly:
         raise ArgumentError("hide", f"be above 0 with model={estimator.model!r}, which learns from hidden cells", "0")
+    if estimator.missing != "at_random" and not FAMILIES[estimator.model].guesses_directly:
+        needs = f"be 'at_random' with model={estimator.model!r}, which has no direct way"
+        raise ArgumentError("missing", needs, repr(estimator.missing))
     seconds = estimator.max_seconds
     if seconds is not None and not (is_number(seconds) and seconds > 0):
         raise ArgumentError("max_seconds", "be a number of seconds above 0, or None", repr(seconds))
-    if not isinstance(estimator.trees, bool | np.bool_):
-        raise ArgumentError("trees", "be True or False", repr(estimator.trees))
+    for name in ("trees", "rounded"):
+        if not isinstance(arguments[name], bool | np.bool_):
+            raise ArgumentError(name, "be True or False", repr(arguments[name]))
     for name in ("resample", "verbose"):
         if arguments[name] not in (True, False, "auto"):
             raise ValueError(f"{name} should be True, False or 'auto'. Found {arguments[name]!r}.")

@@ -19,7 +19,8 @@ class Report:
         columns: For every column: error on hidden cells of held-out rows (root mean square over the range, or share
             of wrong categories), those of the network alone, of trees alone, of the mean or mode, and of ridge
             regression on the other columns; what trees count in its guesses; its share of the gradient where the
-            heads meet; and its mean log-likelihood.
+            heads meet; its mean log-likelihood; and, if cells are missing not at random, how much the log-odds of
+            being missing differ between its largest and its smallest value.
         selection: All candidates that were tried.
         method: The one that was chosen.
         kl_weight: Its KL weight.
@@ -54,7 +55,7 @@ class Report:
             "the latent variables."
         )
         compared = [*self._against_plain(), *self._against_simple(), *self._of_trees()]
-        return [chosen, *compared, *self._of_neglected(), *self._of_hopeless()]
+        return [chosen, *compared, *self._of_neglected(), *self._of_hopeless(), *self._of_missing()]
 
     def _against_plain(self) -> list[str]:
         """Plain training beside the chosen method, after the same number of steps."""
@@ -108,6 +109,15 @@ class Report:
             if c["column"] in self.unpredictable
         ]
 
+    def _of_missing(self) -> list[str]:
+        """The columns whose cells are missing because of what they hold."""
+        return [
+            f"{c['column']!r} is missing more often {_where(c)}: log-odds differ by {abs(c['missing_effect']):.1f}. "
+            "Guesses, draws and new rows follow, which is right if nothing else decides which cells are missing."
+            for c in self.columns
+            if c.get("missing_effect")
+        ]
+
     def __str__(self) -> str:
         width = max([6, *(len(c["column"]) for c in self.columns)])
         names = f"{'error':>7}  {'trivial':>7}  {'ridge':>7}  {'trees':>5}  {'gradient':>8}"
@@ -119,6 +129,12 @@ class Report:
                 f"{c.get('trees', 0.0):5.0%}  {c['gradient_share']:8.1%}"
             )
         return "\n".join([*lines, "", *self.sentences()])
+
+
+def _where(column: dict[str, Any]) -> str:
+    if column["kind"] in NOMINAL:
+        return "in some categories than in others"
+    return f"where it is {'large' if column['missing_effect'] > 0 else 'small'}"
 
 
 def _own(column: dict[str, Any]) -> float:

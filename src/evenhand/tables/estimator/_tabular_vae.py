@@ -65,6 +65,10 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     hide : "auto" or float
         The mean share of observed cells that are hidden from the network in training. "auto" is 0.4 for "twoway", and
         follows the share of cells that are missing otherwise.
+    missing : {"at_random", "not_at_random"}
+        Why cells are missing. With "not_at_random" it may depend on what they hold (self-masking, as in not-MIWAE):
+        the log-odds of being missing are learnt for every column, and guesses, draws and new rows follow. Needs
+        columns that others tell something of, and assumes that nothing but the cell itself decides.
     trees : bool
         Whether boosted trees, grown for every column beside the network, have a say in best guesses: for each column
         as much as is best on held-out cells. Tables of up to 64 columns, with 100 rows or more, have them.
@@ -81,6 +85,9 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         The share of rows that is held out to choose by.
     aggregate : {"mean", "median", "mode"}
         Which value of what is probable is imputed for a number; for categories it is always the most probable one.
+    rounded : bool
+        Whether ``transform`` gives numbers as many decimals as their column has, none where all are whole. Expected
+        values as they are, False, have the smaller squared error; columns of integers hold whole numbers anyhow.
     resample : "auto" or bool
         Whether draws are resampled by importance weights; "auto" decides on held-out cells.
     n_draws : int
@@ -139,6 +146,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         n_layers: int | None = None,
         n_samples: int = 1,
         hide: float | Literal["auto"] = "auto",
+        missing: Literal["at_random", "not_at_random"] = "at_random",
         trees: bool = True,
         max_epochs: int | None = None,
         max_seconds: float | None = None,
@@ -147,6 +155,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         lr: float = 2e-3,
         validation_fraction: float = 0.1,
         aggregate: Literal["mean", "median", "mode"] = "mean",
+        rounded: bool = True,
         resample: bool | Literal["auto"] = "auto",
         n_draws: int = 20,
         device: str = "auto",
@@ -165,6 +174,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.n_layers = n_layers
         self.n_samples = n_samples
         self.hide = hide
+        self.missing = missing
         self.trees = trees
         self.max_epochs = max_epochs
         self.max_seconds = max_seconds
@@ -173,6 +183,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         self.lr = lr
         self.validation_fraction = validation_fraction
         self.aggregate = aggregate
+        self.rounded = rounded
         self.resample = resample
         self.n_draws = n_draws
         self.device = device
@@ -235,7 +246,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """
         X, table = self._read(X, fills=True)
         values = self._fitted.guess(table, Way(self.direct_, self.aggregate, self.n_draws, self.resample_))
-        return as_wanted(self, self._fill(X, values, ~table.observed))
+        return as_wanted(self, self._fill(X, values, ~table.observed, rounded=bool(self.rounded)))
 
     def sample_posterior(self, X: Any, n: int = 5, random_state: Any = None) -> list[Any]:
         """Several imputations of a table, each a draw: for multiple imputation.
@@ -325,8 +336,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         X = tidy(X)
         return X, read_rows(self, X, self._fitted.template, fills)
 
-    def _fill(self, X: Any, values: Array, missing: NDArray[np.bool_]) -> Any:
-        return fill(X, self.schema_, values, missing, self._fitted.forms)
+    def _fill(self, X: Any, values: Array, missing: NDArray[np.bool_], *, rounded: bool = True) -> Any:
+        return fill(X, self.schema_, values, missing, self._fitted.forms, rounded=rounded)
 
     def sample(
         self,

@@ -7,6 +7,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ...impartial import LinearBlock
 from ..kinds import Density, Pieces, TableLikelihood
@@ -100,8 +101,53 @@ class DirectWay(nn.Module):
         drawn = [density.sample(raw, generator) for density, raw in self._by_class(logits)]
         return torch.cat([self.pieces.sample(shapes, generator), *drawn], -1)
 
+    def outcomes(self, outputs: Tensor) -> list[Tensor]:
+        """Log-probabilities of the pieces or categories of every column in inner order, ``[..., outcomes]`` each."""
+        _, shapes, *logits = outputs.split(self._sizes, -1)
+        found = [*self.pieces.log_probabilities(shapes).unbind(-2)]
+        for density, raw in zip(self._classes, logits, strict=True):
+            for column in raw.unflatten(-1, (density.n, -1)).unbind(-2):
+                full = F.pad(column, (1, 0)) if column.shape[-1] == 1 else column  # of two, the second has log-odds
+                found.append(torch.log_softmax(full, -1))
+        return found
+
+    def as_outputs(self, odds: Sequence[Tensor]) -> Tensor:
+        """What outputs need more, so that every outcome is as many times more likely: ``[outputs]``.
+
+        Args:
+            odds: Logarithms of factors of the outcomes of every column, as `outcomes` has them.
+        """
+        n = self.pieces.n
+        classes = [x[1:] - x[0] if len(x) == 2 else x for x in odds[n:]]
+        return torch.cat([odds[0].new_zeros(n), *odds[:n], *classes])
+
+    def reweigh(self, opinion: Tensor, outputs: Tensor, more: Tensor, how: How = "mean") -> Tensor:
+        """An opinion ``[R, B, T]`` where outputs get `more`: numbers move as the densities here do.
+
+        Args:
+            opinion: Expected numbers in the units of the data and probabilities of categories, of whomever.
+            outputs: What is known of the rows here, ``[R, B, outputs]``.
+            more: What `as_outputs` gives.
+            how: Whether numbers are means, medians or modes.
+        """
+        _, shapes, *_ = outputs.split(self._sizes, -1)
+        _, of_shapes, *of_classes = more.to(outputs).split(self._sizes, -1)
+        place = {"mean": self.pieces.mean, "median": self.pieces.median, "mode": self.pieces.mode}[how]
+        numbers, *classes = opinion.split([self.pieces.n, *(d.n_targets for d in self._classes)], -1)
+        moved = numbers + (place(shapes + of_shapes) - place(shapes)).to(numbers)
+        triples = zip(self._classes, classes, of_classes, strict=True)
+        return torch.cat([moved, *(_more_likely(d, p, factors.to(p)) for d, p, factors in triples)], -1)
+
     def _by_class(self, logits: Sequence[Tensor]) -> Iterator[tuple[Density, Tensor]]:
         return ((d, d.constrain(raw)) for d, raw in zip(self._classes, logits, strict=True))
+
+
+def _more_likely(density: Density, probabilities: Tensor, more: Tensor) -> Tensor:
+    """Probabilities of categories ``[..., T]`` after something was added to their logits or log-odds."""
+    if density.n_targets == density.n:
+        return torch.sigmoid(torch.logit(probabilities, eps=1e-12) + more)
+    logits = probabilities.clamp(min=1e-12).log() + more
+    return logits.unflatten(-1, (density.n, -1)).softmax(-1).flatten(-2)
 
 
 def _placed(densities: Sequence[Density]) -> Iterator[tuple[Density, int]]:

@@ -4,6 +4,7 @@ from ._files import file_format, read_file, write_file
 from ._form import Form
 from ._frame import build, fill, forms_of
 from ._missing import at_random, completely_at_random, depending_on_values
+from ._parquet import fill_parquet, sample_parquet
 from ._raw import RawTable
 from ._read import check_extremes, read
 
@@ -17,8 +18,10 @@ __all__ = [
     "depending_on_values",
     "file_format",
     "fill",
+    "fill_parquet",
     "forms_of",
     "read",
     "read_file",
+    "sample_parquet",
     "write_file",
 ]

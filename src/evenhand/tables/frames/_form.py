@@ -85,8 +85,8 @@ def as_text(form: Form, here: Form) -> Form:
     return replace(form, like=here.like or EXAMPLES.get(form.sort, "text"))
 
 
-def values_for(column: Column, numbers: NDArray[np.float64], form: Form) -> list[Any]:
-    """Raw numbers or codes of a column, as Python values in its form."""
+def values_for(column: Column, numbers: NDArray[np.float64], form: Form, *, rounded: bool = True) -> list[Any]:
+    """Raw numbers or codes of a column, as Python values in its form; floats with its decimals, or as they are."""
     if column.kind.nominal:
         return [_as_category(column.categories[int(code)], form) for code in np.rint(numbers)]
     if column.unit == "days":
@@ -96,9 +96,9 @@ def values_for(column: Column, numbers: NDArray[np.float64], form: Form) -> list
         return [bool(value >= 0.5) for value in numbers]
     if form.sort == "integer":
         return [int(value) for value in np.clip(np.rint(numbers), form.low, form.high)]
-    digits = 0 if form.whole or column.kind.whole else form.digits
-    rounded = (numbers if digits is None else np.round(numbers, digits)).tolist()
-    return [repr(v) if digits is None else f"{v:.{digits}f}" for v in rounded] if form.like else rounded
+    digits = None if not rounded else 0 if form.whole or column.kind.whole else form.digits
+    values: list[Any] = (numbers if digits is None else np.round(numbers, digits)).tolist()
+    return [repr(v) if digits is None else f"{v:.{digits}f}" for v in values] if form.like else values
 
 
 def _time_like(time: datetime.date | datetime.timedelta, like: str) -> str:

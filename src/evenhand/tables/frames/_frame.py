@@ -19,7 +19,15 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def fill(frame: Any, schema: Schema, values: Array, missing: Mask, forms: Mapping[str, Form] | None = None) -> Any:
+def fill(
+    frame: Any,
+    schema: Schema,
+    values: Array,
+    missing: Mask,
+    forms: Mapping[str, Form] | None = None,
+    *,
+    rounded: bool = True,
+) -> Any:
     """Fill cells of a frame.
 
     The result is a frame of the same kind with the same columns, types and index. Cells that are not filled are
@@ -32,6 +40,7 @@ def fill(frame: Any, schema: Schema, values: Array, missing: Mask, forms: Mappin
         values: Raw values in the order of the schema, ``[N, D]``, as in a `RawTable`.
         missing: Which cells to fill, ``[N, D]``.
         forms: From `forms_of` a larger frame, so that what a row gets does not depend on its neighbours.
+        rounded: Whether floats get as many decimals as those that are seen; else they stay as they are.
     """
     columns = checked_columns(frame, schema)
     shape = (n_rows(frame), len(schema))
@@ -43,7 +52,8 @@ def fill(frame: Any, schema: Schema, values: Array, missing: Mask, forms: Mappin
         if rows.size:
             native = columns[column.name]
             numbers = _finite(np.asarray(values, dtype=np.float64)[rows, d], column.name)
-            filled[column.name] = _put(native, rows, values_for(column, numbers, _form(native, column, forms)))
+            form = _form(native, column, forms)
+            filled[column.name] = _put(native, rows, values_for(column, numbers, form, rounded=rounded))
     return _replace(frame, filled)
 
 

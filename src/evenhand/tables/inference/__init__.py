@@ -6,6 +6,7 @@ from ._gradients import head_gradients
 from ._inference import (
     direct_expectations,
     direct_losses,
+    direct_outputs,
     draws,
     encode,
     expectations,
@@ -22,6 +23,7 @@ __all__ = [
     "column_errors",
     "direct_expectations",
     "direct_losses",
+    "direct_outputs",
     "draws",
     "encode",
     "expectations",

@@ -14,7 +14,9 @@ ROWS = 20_000  # at a time
 
 
 @torch.no_grad()
-def reveal(model: Family, preparation: Preparation, batch: Batch, generator: torch.Generator) -> Tensor:
+def reveal(
+    model: Family, preparation: Preparation, batch: Batch, generator: torch.Generator, more: Tensor | None = None
+) -> Tensor:
     """Draw the missing cells of every row by the direct way of one replica, in an order of its own for every row.
 
     Whatever the order, the probability of a cell given all that is known is what the direct heads learn, so the
@@ -25,18 +27,22 @@ def reveal(model: Family, preparation: Preparation, batch: Batch, generator: tor
         preparation: How it sees a table.
         batch: The rows in the units of the model.
         generator: Where chance comes from.
+        more: What is added to the outputs of all heads, `DirectWay.as_outputs`; nothing if None.
 
     Returns:
         All cells in the units of the model, ``[N, D]`` in the schema's order.
     """
     model.eval()
     parts = [
-        _reveal(model, preparation, batch.rows(slice(i, i + ROWS)), generator) for i in range(0, len(batch), ROWS)
+        _reveal(model, preparation, batch.rows(slice(i, i + ROWS)), generator, more)
+        for i in range(0, len(batch), ROWS)
     ]
     return torch.cat(parts) if parts else batch.values
 
 
-def _reveal(model: Family, preparation: Preparation, batch: Batch, generator: torch.Generator) -> Tensor:
+def _reveal(
+    model: Family, preparation: Preparation, batch: Batch, generator: torch.Generator, more: Tensor | None
+) -> Tensor:
     values, known = batch.values.clone(), batch.mask.clone()
     rounds = _rounds(known, generator)
     for now in range(int(rounds.max()) + 1):
@@ -44,7 +50,7 @@ def _reveal(model: Family, preparation: Preparation, batch: Batch, generator: to
         if not len(rows):
             continue
         chosen = rounds[rows] == now
-        drawn = _draw(model, preparation, Batch(values[rows], known[rows]), generator)
+        drawn = _draw(model, preparation, Batch(values[rows], known[rows]), generator, more)
         values[rows] = torch.where(chosen, drawn.to(values), values[rows])
         known[rows] |= chosen
     return values
@@ -59,12 +65,15 @@ def _rounds(known: Tensor, generator: torch.Generator) -> Tensor:
     return rounds.masked_fill(known, -1)
 
 
-def _draw(model: Family, preparation: Preparation, batch: Batch, generator: torch.Generator) -> Tensor:
+def _draw(
+    model: Family, preparation: Preparation, batch: Batch, generator: torch.Generator, more: Tensor | None
+) -> Tensor:
     """A draw of every cell given those known, each on its own."""
     direct = model.direct
     assert direct is not None
     rows = preparation.rows(batch, next(model.parameters()).dtype)
     inputs, _, mask = rows.split(rows.record)
     features = model.look(rows.seen(inputs, mask).unsqueeze(0))
-    drawn = direct.sample(direct.outputs(features), generator)[0]
+    outputs = direct.outputs(features)
+    drawn = direct.sample(outputs if more is None else outputs + more.to(outputs), generator)[0]
     return drawn[:, model.likelihood.inverse]

@@ -17,6 +17,7 @@ from ._noise import Draw, Noise
 from ._rows import Rows
 from ._state import check_keys, check_settings, check_tensors, copies, numbered
 
+MEASURED = 100_000  # training rows that a family looks at before training
 STATE = ("runs", "settings", "model", "moments", "blocks", "noise", "control", "steps", "lr", "loss")
 
 
@@ -119,8 +120,9 @@ class Stack:
         self.loss = torch.zeros(len(runs), device=self.device)
 
     def _measure(self, train: Tensor) -> None:
-        """Let the family look at all training rows."""
-        inputs, targets, mask = self.rows.split(self.rows.record[train.unique().to(self.device)])
+        """Let the family look at the training rows, or at some of very many."""
+        rows = train.unique().to(self.device)
+        inputs, targets, mask = self.rows.split(self.rows.record[rows[:: len(rows) // MEASURED + 1]])
         self.model.measure(inputs, targets, mask)
 
     def _make_blocks(self) -> list[LinearBlock]:
