@@ -118,15 +118,14 @@ def with_holes(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
     return pd.concat(copies, ignore_index=True)
 
 
-def curves(name: str, seed: int, family: str, steps: int) -> dict[str, list[float]]:
-    """The curves of one table and one seed, by who asks."""
+def curves(name: str, seed: int, family: str, steps: int, *, trees: bool = False) -> dict[str, list[float]]:
+    """The curves of one table and one seed, by who asks; with trees, boosted trees have a say in guesses."""
     task = Task.load(name, seed)
     rows = with_holes(task.train, seed)
     epochs = steps // (int(0.9 * len(rows)) // 256)
     options = {"method": "sum", "kl_weight": 1.0, "hide": 0.0, "n_hidden": 64, "n_layers": 2, "patience": 40}
-    model = TabularVAE(
-        model=family, schema=task.schema, max_epochs=epochs, random_state=seed, verbose=False, **options
-    )
+    told = {"schema": task.schema, "max_epochs": epochs, "random_state": seed, "trees": trees, "verbose": False}
+    model = TabularVAE(model=family, **told, **options)
     model.fit(rows)
     askers = {
         "reward": by_reward(task, model),

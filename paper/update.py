@@ -21,6 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 from _acquisition_tables import page as acquisition_page
 from _generation_tables import page as generation_page
 from _imputation_tables import page as imputation_page
+from _over_time_tables import page as over_time_page
 from _panel_tables import page as panel_page
 from digits_in_five import table as in_five
 from multimodal import defaults
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "benchmarks/impute.py": imputation_page,
     "benchmarks/generate.py": generation_page,
     "benchmarks/longitudinal.py": panel_page,
+    "benchmarks/over_time.py": over_time_page,
     "benchmarks/multitask.py": multitask_page,
     "benchmarks/fusion.py": fusion_page,
     "benchmarks/acquire.py": acquisition_page,
@@ -55,7 +57,7 @@ def printed(command: str) -> str:
     if words[:2] == ["python", "paper/summaries.py"]:
         return summary(words[2])
     if words[0] == "python" and words[1] in BENCHMARKS and words[2] == "--table":
-        return BENCHMARKS[words[1]](PAPER.parent / words[3])
+        return BENCHMARKS[words[1]](PAPER.parent / words[3], *words[4:])
     if words[:2] == ["python", "paper/multimodal/defaults.py"]:
         return defaults.table(words[2])
     if words == ["python", "paper/digits_in_five/table.py"]:

@@ -51,7 +51,7 @@ def test_rows_with_nothing_else_to_ask(rows, go):
     [
         (["--target", "z"], "--target should be one of the columns to learn: a, b, c, y. Found 'z'"),
         (["--target", "c"], "--target should be missing in some rows. Found no hole in 'c'"),
-        (["--target", "y", "--family", "hivae"], "--family should be one of vaem, twoway, vae here. Found 'hivae'"),
+        (["--target", "y", "--family", "hivae"], "--family should be one of twoway, vae, vaem here. Found 'hivae'"),
         (["--target", "y", "--model", "no.safetensors"], "--model should be a file that --save-model wrote"),
         (["--target", "y", "-o", "rows.csv"], "Name another file"),
     ],

@@ -1,10 +1,6 @@
-"""The kernels give what torch gives.
-
-On a CUDA device, or without one under `TRITON_INTERPRET=1` (NumPy >= 2.4 then needs Triton >= 3.9).
-"""
+"""The kernels give what torch gives, on a CUDA device or interpreted."""
 
 import copy
-import os
 
 import pytest
 import torch
@@ -15,7 +11,6 @@ from evenhand.impartial import (
     CAGrad,
     PCGrad,
     UPGrad,
-    _cagrad,
     _eigen,
     _kernels,
     _pcgrad,
@@ -27,34 +22,16 @@ from evenhand.impartial import (
 from ._asserts import assert_close
 from ._inputs import HARD, generator
 from ._models import MultiHead, gradient_of
+from ._on_a_gpu import DEVICE, INTERPRETED, MARKS, pretend, torch_only
 
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
-
-pytestmark = [
-    pytest.mark.skipif(_kernels.triton is None, reason="Triton is not installed"),
-    pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="neither a CUDA device nor TRITON_INTERPRET=1"),
-    # raised inside Triton's interpreter, which is made of NumPy
-    pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning"),
-]
+pytestmark = MARKS
 # The interpreter takes seconds where a GPU takes microseconds; `test_a_larger_tile` is its one large problem.
 SIZES = [2, 5] if INTERPRETED else [2, 3, 5, 12, 16, 21, 43]
 
 
 @pytest.fixture(autouse=True)
 def _as_on_a_gpu(monkeypatch):
-    """Kernels also for tensors of the CPU, and loops of fixed length."""
-    for module in (_cagrad, _eigen, _range, _solvers):
-        monkeypatch.setattr(module, "host_reads_are_free", lambda _: False)
-    monkeypatch.setattr(_kernels, "usable", lambda tensor: tensor.shape[-1] <= _kernels.LARGEST)
-
-
-def torch_only(call):
-    """The result of a call without kernels."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernels, "usable", lambda _: False)
-        return call()
+    pretend(monkeypatch)
 
 
 def grams(kind, size, batch=3):
@@ -207,7 +184,13 @@ def test_every_kernel_is_among_them(monkeypatch):
         call(grams("random", 17, batch=1))
     everything = [*vars(_kernels).values(), *vars(_range_kernel).values()]
     kernels = {kernel for kernel in everything if isinstance(kernel, type(_kernels._pivot))}
-    assert launched == kernels - {_kernels._solve, _kernels._correlate, _kernels._follow}  # which others call
+    assert launched == kernels - {
+        _kernels._solve,
+        _kernels._correlate,
+        _kernels._follow,
+        _kernels._complement,
+        _kernels._sweep,
+    }  # which others call
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -139,6 +139,12 @@ def test_a_comparison_is_plain_training_and_some_methods():
     assert comparison(Data(path="people.csv"), 1000, methods=["pcgrad"]).runs.methods == ("sum", "pcgrad")
 
 
+def test_a_comparison_of_another_family_drops_no_inputs():
+    assert comparison(Data("hi"), 1000).training.dropout > 0
+    other = comparison(Data("hi"), 1000, model="vaem")
+    assert (other.model.name, other.training.dropout) == ("vaem", 0.0)
+
+
 # ---------------------------------------------------------------- what is kept
 
 

@@ -67,6 +67,9 @@ def test_choices_are_plain_training_first_then_every_method():
         Choice("mgda", 1.0, False),
     ]
     assert choices(Runs(("sum",), (0, 1, 2), unrestored=True)) == [Choice("sum")]
+    held = [Choice("sum", "rate:2.5"), Choice("imtlg", "rate:2.5")]
+    assert choices(Runs(("sum", "imtlg"), (0,), (1.0, "rate:2.5"))) == [Choice("sum"), Choice("imtlg"), *held]
+    assert choices(Runs(("sum", "imtlg"), (0,), ("rate:2.5",))) == held
 
 
 # ---------------------------------------------------------------- the report

@@ -8,29 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
-from ._arguments import MODEL, DataArgument, Device, Header, Missing, SchemaOption, check_input_is_kept, check_output
+from ..tables.families import FAMILIES
+from ._arguments import DataArgument, check_input_is_kept, check_output
 from ._console import Console
 from ._errors import arguments, refusal
-from ._fitted import (
-    Epochs,
-    Family,
-    KLWeight,
-    Method,
-    SaveModel,
-    Seed,
-    fit,
-    fit_options,
-    keep_model,
-    load_frame,
-    load_model,
-    refuse_training,
-)
+from ._fitted import Learning, SavedModel, fit
+from ._spread import spread
 
 SHOWN = 10  # rows
 HIDE = 0.5  # of the cells in training, on average: rows that are asked about may be almost empty
-ABLE = ("vaem", "twoway", "vae")  # whose latent variables are Gaussian given a row
+FAMILY = "vaem"  # which was made for it
 
 
+@spread(Learning)
 def acquire(
     ctx: typer.Context,
     data: DataArgument,
@@ -40,19 +30,9 @@ def acquire(
         Path | None,
         typer.Option("--output", "-o", metavar="OUT", help="All rows: .csv, .tsv, .parquet or .feather."),
     ] = None,
-    schema: SchemaOption = None,
-    header: Header = None,
-    missing: Missing = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", metavar="FILE", help="Use a saved model; nothing is trained.")
-    ] = None,
-    save_model: SaveModel = None,
-    family: Family = None,
-    method: Method = "auto",
-    kl_weight: KLWeight = "auto",
-    epochs: Epochs = None,
-    seed: Seed = 0,
-    device: Device = "auto",
+    model: SavedModel = None,
+    *,
+    learning: Learning,
 ) -> None:
     """Say which missing cell to ask for next.
 
@@ -67,25 +47,27 @@ def acquire(
     """
     console: Console = ctx.obj
     check_output(output, "OUT", table=True)
-    check_output(save_model, "--save-model", suffix=MODEL)
     if output is not None:
         check_input_is_kept(output, data, "Name another file.")
-    if family is not None and family not in ABLE:
-        raise refusal("--family", f"be one of {', '.join(ABLE)} here", repr(family))
-    options = fit_options(family, method, kl_weight, epochs, seed, device)
-    ready = None
-    if model is not None:
-        refuse_training("--model", schema, save_model, family, method, kl_weight, epochs)
-        ready = load_model(model, "--model")
-    loaded = load_frame(console, data, schema, header, missing)
+    options = learning.options()
+    _check_able(learning.family)
+    ready = learning.saved(model)
+    loaded = learning.load(console, data)
     _check_target(loaded.frame, target, (ready.schema_ if ready else loaded.known).names)
-    fitted = ready or fit(console, loaded, **{"model": "vaem", "hide": HIDE, **options})
-    keep_model(console, fitted, save_model)
+    fitted = ready or fit(console, loaded, **{"model": FAMILY, "hide": HIDE, **options})
+    learning.keep(console, fitted)
     console.begin("weighing the missing cells")
     with arguments(model="--model"):
-        asked = flat(fitted.acquire(loaded.frame, target, budget, random_state=seed))
+        asked = flat(fitted.acquire(loaded.frame, target, budget, random_state=learning.seed))
     _show(console, asked, target)
     console.result({"target": target, "asked": asked, "written": _write(console, asked, output)})
+
+
+def _check_able(family: str | None) -> None:
+    """Refuse a family whose latent variables are not Gaussian given a row."""
+    if family is not None and not FAMILIES[family].posterior_is_gaussian:
+        able = [name for name, known in FAMILIES.items() if known.posterior_is_gaussian]
+        raise refusal("--family", f"be one of {', '.join(able)} here", repr(family))
 
 
 def _check_target(frame: Any, target: str, learnt: Sequence[str]) -> None:

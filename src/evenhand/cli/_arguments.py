@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..lab import Data
 
 MODEL = ".safetensors"
+LONGITUDINAL = "longitudinal"  # the model of rows over time
 SET = "evenhand schema DATA --set column=kind"
 NAME_A_KIND = {
     "frame": f"\nName a kind or leave a column out, then pass --schema: {SET} --ignore column -o schema.toml"
@@ -55,6 +56,12 @@ Methods = Annotated[
         help="Methods to compare, such as imtlg or 'gradnorm>>pcgrad'.",
         autocompletion=complete_methods,
     ),
+]
+Id = Annotated[
+    str | None, typer.Option("--id", metavar="COLUMN", help="Rows over time: the column that says whose a row is.")
+]
+Time = Annotated[
+    str | None, typer.Option("--time", metavar="COLUMN", help="Rows over time: the column that says when.")
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the directories of runs.")]
 Force = Annotated[bool, typer.Option("--force", help="Redo what is already done.")]
@@ -133,6 +140,13 @@ def check_output(path: Path | None, what: str, *, suffix: str = "", table: bool 
         raise refusal(what, "be in a folder that exists", f"none at {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise refusal(what, "be in a folder that can be written to", str(path.parent))
+
+
+def check_panel(id: str | None, time: str | None) -> None:
+    """Refuse rows over time of which not both columns are named."""
+    for option, name, what in (("--id", id, "whose a row is"), ("--time", time, "when")):
+        if not name:
+            raise refusal(option, f"name the column that says {what}, for rows over time", "none")
 
 
 def check_input_is_kept(path: Path, data: str, advice: str = "Name another file.") -> None:

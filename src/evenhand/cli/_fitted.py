@@ -1,4 +1,4 @@
-"""A table read from DATA, and a model fitted to it or read from a file: where `impute` and `sample` begin."""
+"""A table read from DATA, and a model fitted to it or read from a file: where verbs that learn a table begin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._arguments import NAME_A_KIND, check_device, check_method, find_data
+from ..common import wanted_rate
+from ..tables.families import FAMILIES
+from ._arguments import (
+    MODEL,
+    NAME_A_KIND,
+    Device,
+    Header,
+    Missing,
+    SchemaOption,
+    check_device,
+    check_method,
+    check_output,
+    find_data,
+)
 from ._console import Console
 from ._errors import advising, arguments, refusal
 from ._names import complete_methods
@@ -18,12 +31,12 @@ from ._report_words import show_rules, too_few
 
 if TYPE_CHECKING:
     from ..tables.estimator import TabularVAE
+    from ..tables.longitudinal import LongitudinalVAE
     from ..tables.schema import Schema
 
 Method = Annotated[
     str, typer.Option("--method", help="'auto' tries many; 'sum' is plain training.", autocompletion=complete_methods)
 ]
-FAMILIES = ("twoway", "vae", "hivae", "vaem")
 Family = Annotated[
     str | None,
     typer.Option(
@@ -32,13 +45,18 @@ Family = Annotated[
         show_default=False,
     ),
 ]
-KLWeight = Annotated[str, typer.Option("--kl-weight", help="A number, or 'auto'.")]
+KLWeight = Annotated[
+    str, typer.Option("--kl-weight", help="A number, 'auto', or a rate to hold in nats per row: rate:8.")
+]
 Epochs = Annotated[
     int | None, typer.Option("--epochs", min=1, help="How long to train; about 8,000 steps by default.")
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
 SaveModel = Annotated[
     Path | None, typer.Option("--save-model", metavar="FILE", help="Save the model to FILE.safetensors.")
+]
+SavedModel = Annotated[
+    Path | None, typer.Option("--model", metavar="FILE", help="Use a saved model; nothing is trained.")
 ]
 
 
@@ -118,38 +136,70 @@ def load_model(path: Path, what: str) -> TabularVAE:
     return TabularVAE.load(path)
 
 
-def refuse_training(what: str, *options: object) -> None:
-    """A saved model is not trained: refuse the options that would say how."""
-    if any(option not in (None, "auto") for option in options):
-        raise refusal(what, "be used without options of training", "some", "Leave them out.")
+@dataclass(frozen=True)
+class Learning:
+    """The options of a verb that learns a table: how DATA is read, what is trained, and what is kept."""
+
+    schema: SchemaOption = None
+    header: Header = None
+    missing: Missing = None
+    save_model: SaveModel = None
+    family: Family = None
+    method: Method = "auto"
+    kl_weight: KLWeight = "auto"
+    epochs: Epochs = None
+    seed: Seed = 0
+    device: Device = "auto"
+
+    def options(self) -> dict[str, Any]:
+        """What the estimator is made with. Mistakes are refused before any work."""
+        check_output(self.save_model, "--save-model", suffix=MODEL)
+        check_device(self.device)
+        if self.family is not None and self.family not in FAMILIES:
+            raise refusal("--family", f"be one of {', '.join(FAMILIES)}", repr(self.family))
+        if self.method not in ("auto", "thorough"):
+            check_method(self.method, "--method", "auto")
+        found = {
+            "model": self.family,
+            "method": self.method,
+            "kl_weight": self.kl_weight if self.kl_weight == "auto" else _kl_weight(self.kl_weight),
+            "max_epochs": self.epochs,
+            "random_state": self.seed,
+            "device": self.device,
+        }
+        return found if self.family is not None else {k: v for k, v in found.items() if k != "model"}
+
+    def saved(self, path: Path | None) -> TabularVAE | None:
+        """The model that --model names, if any."""
+        if path is None:
+            return None
+        self.refuse("--model")
+        return load_model(path, "--model")
+
+    def refuse(self, what: str, *also: object) -> None:
+        """A saved model is not trained: refuse the options that would say how."""
+        of_training = (self.schema, self.save_model, self.family, self.method, self.kl_weight, self.epochs)
+        if any(option not in (None, "auto") for option in (*of_training, *also)):
+            raise refusal(what, "be used without options of training", "some", "Leave them out.")
+
+    def load(self, console: Console, data: str) -> Loaded:
+        """The table that DATA names."""
+        return load_frame(console, data, self.schema, self.header, self.missing)
+
+    def keep(self, console: Console, fitted: TabularVAE | LongitudinalVAE) -> None:
+        """Save a model if that is wanted, and say where."""
+        if self.save_model is not None:
+            fitted.save(self.save_model)
+            console.say(f"Model: {self.save_model}")
 
 
-def keep_model(console: Console, fitted: TabularVAE, path: Path | None) -> None:
-    """Save a model if that is wanted, and say where."""
-    if path is not None:
-        fitted.save(path)
-        console.say(f"Model: {path}")
-
-
-def fit_options(
-    family: str | None, method: str, kl_weight: str, epochs: int | None, seed: int, device: str
-) -> dict[str, Any]:
-    """The options of training as the estimator takes them."""
-    check_device(device)
-    if family is not None and family not in FAMILIES:
-        raise refusal("--family", f"be one of {', '.join(FAMILIES)}", repr(family))
-    if method not in ("auto", "thorough"):
-        check_method(method, "--method", "auto")
-    weight = kl_weight if kl_weight == "auto" else _kl_weight(kl_weight)
-    options = {"method": method, "kl_weight": weight, "max_epochs": epochs, "random_state": seed, "device": device}
-    return options if family is None else {"model": family, **options}
-
-
-def _kl_weight(text: str) -> float:
+def _kl_weight(text: str) -> float | str:
+    if wanted_rate(text) is not None:
+        return text
     try:
         weight = float(text)
     except ValueError as error:
-        raise refusal("--kl-weight", "be a number or 'auto'", repr(text)) from error
+        raise refusal("--kl-weight", "be a number, 'auto', or a rate such as 'rate:8'", repr(text)) from error
     if not 0 <= weight < float("inf"):
         raise refusal("--kl-weight", "be a finite number >= 0", text)
     return weight

@@ -9,35 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from ._arguments import (
-    MODEL,
-    DataArgument,
-    Device,
-    Header,
-    Missing,
-    SchemaOption,
-    check_input_is_kept,
-    check_output,
-)
+from ._arguments import DataArgument, Id, Time, check_input_is_kept, check_output
 from ._console import Console
 from ._errors import refusal
-from ._fitted import (
-    Epochs,
-    Family,
-    KLWeight,
-    Loaded,
-    Method,
-    SaveModel,
-    Seed,
-    fit,
-    fit_options,
-    keep_model,
-    load_frame,
-    load_model,
-    refuse_training,
-)
+from ._fitted import Learning, Loaded, SavedModel, fit
+from ._over_time import learn_over_time, load_over_time, refuse_single_rows
+from ._spread import spread
 
 
+@spread(Learning)
 def impute(
     ctx: typer.Context,
     data: DataArgument,
@@ -46,16 +26,9 @@ def impute(
         typer.Option("--output", "-o", metavar="OUT", help="The filled table: .csv, .tsv, .parquet or .feather."),
     ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Fill DATA itself; it is overwritten.")] = False,
-    schema: SchemaOption = None,
-    header: Header = None,
-    missing: Missing = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", metavar="FILE", help="Use a saved model; nothing is trained.")
-    ] = None,
-    save_model: SaveModel = None,
-    family: Family = None,
-    method: Method = "auto",
-    kl_weight: KLWeight = "auto",
+    model: SavedModel = None,
+    id: Id = None,
+    time: Time = None,
     draws: Annotated[
         int | None, typer.Option("--draws", min=1, metavar="N", help="Multiple imputation: OUT-1, ..., OUT-N.")
     ] = None,
@@ -68,9 +41,8 @@ def impute(
             help="For long Parquet files: learn from N random rows, and fill the file part by part.",
         ),
     ] = None,
-    epochs: Epochs = None,
-    seed: Seed = 0,
-    device: Device = "auto",
+    *,
+    learning: Learning,
 ) -> None:
     """Fill in the missing cells of a table.
 
@@ -79,7 +51,8 @@ def impute(
     columns stay as they are. One exception: with --model, a category that the model has never seen is treated as
     missing; how many such cells were replaced is printed. With --draws, several tables are written, each a random
     draw, so that a later analysis can tell how certain the imputed cells are. DATA itself is overwritten with
-    --in-place only. With --rows, a Parquet file of any length needs the memory of N rows.
+    --in-place only. With --rows, a Parquet file of any length needs the memory of N rows. With --id and --time, rows
+    belong to things over time, and holes are filled from what is seen before and after.
 
     \b
     Examples:
@@ -87,6 +60,7 @@ def impute(
       evenhand impute data.csv -o filled.csv --draws 5 --save-model data.safetensors
       evenhand impute new.csv -o filled.csv --model data.safetensors
       evenhand impute long.parquet -o filled.parquet --rows 200000
+      evenhand impute panel.csv -o filled.csv --id person --time year
     """
     console: Console = ctx.obj
     target = _target(data, output, in_place)
@@ -96,28 +70,53 @@ def impute(
     if not in_place:
         for path in paths:
             check_input_is_kept(path, data, "Add --in-place if you mean it, or name another file.")
-    check_output(save_model, "--save-model", suffix=MODEL)
-    options = fit_options(family, method, kl_weight, epochs, seed, device)
-    ready = None
-    if model is not None:
-        refuse_training("--model", schema, save_model, family, method, kl_weight, epochs)
-        ready = load_model(model, "--model")
+    options = learning.options()
+    if id is not None or time is not None:
+        refuse_single_rows(id, time, learning, draws, rows)
     if rows is not None:
         _check_long(data, target, draws)
-        _fill_long(console, Path(data), target, rows, schema, save_model, ready, options)
+        _fill_long(console, Path(data), target, rows, learning, learning.saved(model), options)
         return
-    loaded = load_frame(console, data, schema, header, missing)
-    fitted = ready or fit(console, loaded, **options)
-    keep_model(console, fitted, save_model)
+    fitted, loaded = _fitted(console, data, learning, options, model, (id, time))
+    learning.keep(console, fitted)
     console.begin("filling the holes")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing cells are left")  # they are counted below
         frame = loaded.frame
-        tables = [fitted.transform(frame)] if draws is None else fitted.sample_posterior(frame, draws, seed)
+        tables = [fitted.transform(frame)] if draws is None else fitted.sample_posterior(frame, draws, learning.seed)
     written = _write(console, tables, paths)
     counts = _count(console, loaded.frame, tables[0], list(fitted.schema_.names))
+    console.result({"written": written, **counts, **_learnt(fitted, ready=model is not None)})
+
+
+def _fitted(
+    console: Console,
+    data: str,
+    learning: Learning,
+    options: dict[str, Any],
+    model: Path | None,
+    over_time: tuple[str | None, str | None],
+) -> tuple[Any, Loaded]:
+    """A model, read from a file or fitted to the table, and the table."""
+    id, time = over_time
+    if id is None or time is None:
+        ready = learning.saved(model)
+        loaded = learning.load(console, data)
+        return ready or fit(console, loaded, **options), loaded
+    if model is None:
+        loaded = learning.load(console, data)
+        return learn_over_time(console, loaded, id, time, options), loaded
+    learning.refuse("--model")
+    saved = load_over_time(model, id, time)
+    return saved, learning.load(console, data)
+
+
+def _learnt(fitted: Any, *, ready: bool) -> dict[str, Any]:
+    """What a program is told of a model."""
+    if not hasattr(fitted, "report"):
+        return {"method": fitted.method, "error": fitted.error_, "shares": fitted.shares_}
     learnt = {} if ready else {"report": fitted.report().sentences(), "columns": fitted.columns_}
-    console.result({"written": written, **counts, "method": fitted.method_, **learnt})
+    return {"method": fitted.method_, **learnt}
 
 
 def _check_long(data: str, target: Path, draws: int | None) -> None:
@@ -134,8 +133,7 @@ def _fill_long(
     data: Path,
     target: Path,
     rows: int,
-    schema: Path | None,
-    save_model: Path | None,
+    learning: Learning,
     ready: Any,
     options: dict[str, Any],
 ) -> None:
@@ -147,8 +145,9 @@ def _fill_long(
     if fitted is None:
         console.begin(f"reading {rows:,} rows of {data}")
         some = sample_parquet(data, rows, options["random_state"])
-        fitted = fit(console, Loaded(some, Schema.read(schema) if schema else None), **options)
-    keep_model(console, fitted, save_model)
+        schema = Schema.read(learning.schema) if learning.schema else None
+        fitted = fit(console, Loaded(some, schema), **options)
+    learning.keep(console, fitted)
     console.begin("filling the holes")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing cells are left")  # of ignored columns

@@ -131,8 +131,10 @@ def show_verdict(console: Console, found: dict[str, Any]) -> None:
         console.say(one["words"])
     console.heading("What to type next")
     for one in found["verdict"]:
-        console.say(f"{one['purpose']}{' (in Python)' if one['next'].startswith('TabularVAE') else ''}:")
+        console.say(f"{one['purpose']}{'' if one['next'].startswith('evenhand') else ' (in Python)'}:")
         console.say(f"  {one['next']}")
+    if found["guesses_directly"]:
+        return
     console.say(
         "Without --family, --method and --kl-weight, impute and sample train a network that guesses hidden cells "
         "directly, which those above do not; on most tables its guesses are better."

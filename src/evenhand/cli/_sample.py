@@ -7,25 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._arguments import MODEL, Device, Header, Missing, SchemaOption, check_input_is_kept, check_output
+from ._arguments import MODEL, check_input_is_kept, check_output
 from ._console import Console
-from ._fitted import (
-    Epochs,
-    Family,
-    KLWeight,
-    Loaded,
-    Method,
-    SaveModel,
-    Seed,
-    fit,
-    fit_options,
-    keep_model,
-    load_frame,
-    load_model,
-    refuse_training,
-)
+from ._fitted import Learning, Loaded, fit, load_model
 from ._given import parse_given
 from ._names import complete_data
+from ._spread import spread
 
 if TYPE_CHECKING:
     from ..tables.estimator import TabularVAE
@@ -55,22 +42,15 @@ Given = Annotated[
 ]
 
 
+@spread(Learning)
 def sample(
     ctx: typer.Context,
     data: DataOrModel,
     output: Output,
     rows: Rows = 1000,
     given: Given = None,
-    schema: SchemaOption = None,
-    header: Header = None,
-    missing: Missing = None,
-    save_model: SaveModel = None,
-    family: Family = None,
-    method: Method = "auto",
-    kl_weight: KLWeight = "auto",
-    epochs: Epochs = None,
-    seed: Seed = 0,
-    device: Device = "auto",
+    *,
+    learning: Learning,
 ) -> None:
     """Make new rows like those of a table.
 
@@ -85,17 +65,16 @@ def sample(
     console: Console = ctx.obj
     check_output(output, "OUT", table=True)
     check_input_is_kept(output, data)
-    check_output(save_model, "--save-model", suffix=MODEL)
-    options = fit_options(family, method, kl_weight, epochs, seed, device)
+    options = learning.options()
     if data.endswith(MODEL):
-        refuse_training("A saved model", schema, save_model, family, method, kl_weight, epochs, header, missing)
+        learning.refuse("A saved model", learning.header, learning.missing)
         fitted = load_model(Path(data), "MODEL")
     else:
-        fitted = _learn(console, load_frame(console, data, schema, header, missing), given or [], options)
+        fitted = _learn(console, learning.load(console, data), given or [], options)
     known = parse_given(given or [], fitted.schema_, fitted.forms_)
-    keep_model(console, fitted, save_model)
+    learning.keep(console, fitted)
     console.begin("making new rows")
-    made = fitted.sample(rows, given=known or None, random_state=seed)
+    made = fitted.sample(rows, given=known or None, random_state=learning.seed)
     from ..tables.frames import write_file
 
     write_file(made, output)

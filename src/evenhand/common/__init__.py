@@ -1,4 +1,4 @@
-"""What both engines need: checks, errors, devices, progress, whole files, files of tensors, captured steps.
+"""What both engines need: checks, errors, devices, progress, whole files, files of tensors, captured steps, rates.
 
 Errors and checks need no torch, and the rest is imported when it is used: the shell refuses arguments without it.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy_names
 from ._checks import check_choice, check_flag, check_integer, check_number, is_integer, is_number
 from ._errors import ArgumentError
+from ._rate import RATE_TOLERANCE, check_kl_weight, missed_rate, misses, wanted_rate
 from ._whole import whole_file
 
 if TYPE_CHECKING:
@@ -20,29 +21,36 @@ if TYPE_CHECKING:
     from ._latent_mixture import LatentMixture
     from ._normal import log_normal, normal_divergence
     from ._progress import Tick, progress_bar
+    from ._rate_control import RateControl
     from ._tensor_file import check_format, read_tensors, write_tensors
 
 __all__ = [
+    "RATE_TOLERANCE",
     "ArgumentError",
     "CapturedStep",
     "Heartbeat",
     "LatentMixture",
+    "RateControl",
     "Tick",
     "check_choice",
     "check_flag",
     "check_format",
     "check_integer",
+    "check_kl_weight",
     "check_number",
     "find_device",
     "is_integer",
     "is_number",
     "log_normal",
+    "missed_rate",
+    "misses",
     "normal_divergence",
     "pack",
     "progress_bar",
     "read_checkpoint",
     "read_tensors",
     "unpack",
+    "wanted_rate",
     "whole_file",
     "write_checkpoint",
     "write_tensors",
@@ -52,6 +60,7 @@ _HOMES = {
     "CapturedStep": "_captured",
     "Heartbeat": "_heartbeat",
     "LatentMixture": "_latent_mixture",
+    "RateControl": "_rate_control",
     "Tick": "_progress",
     "check_format": "_tensor_file",
     "find_device": "_device",

@@ -77,13 +77,19 @@ class BaseBlock(nn.Module, ABC):
         if torch.is_anomaly_enabled():
             _check_finite(source, type(self).__name__, self.head_names)
         gram = source.gram()
+        if self.method.is_identity:
+            total, weights = self._plain(tensors, likes), gram.new_ones(gram.shape[:-1])
+        else:
+            total, weights = self._settled_total(source)
+        # not by the slow way of a module, which looks whether it is a parameter
+        self.__dict__["_last"] = Reading(gram, weights, source.scale, self.head_names)
+        return total
+
+    def _settled_total(self, source: Source) -> tuple[list[Tensor], Tensor]:
         settled = self.method.settle(Gradients(source))
         if isinstance(self.preserve_norm, Tensor):
-            total, weights = settled.total(as_long_as=source, where=self.preserve_norm)
-        else:
-            total, weights = settled.total(as_long_as=source if self.preserve_norm else None)
-        self._last = Reading(gram, weights, source.scale, self.head_names)
-        return total
+            return settled.total(as_long_as=source, where=self.preserve_norm)
+        return settled.total(as_long_as=source if self.preserve_norm else None)
 
     def _backward(self, tensors: list[Tensor], likes: list[Tensor], mask: Tensor | None) -> list[Tensor]:
         if torch.compiler.is_compiling():
@@ -129,7 +135,7 @@ def _(ticket: Tensor, tensors: list[Tensor], likes: list[Tensor], mask: Tensor |
     return [torch.empty_like(like) for like in likes]
 
 
-_this_thread = threading.local()
+_neutral_threads: set[int] = set()
 
 
 @contextmanager
@@ -143,16 +149,18 @@ def neutral_blocks() -> Iterator[None]:
 @contextmanager
 def neutral_in_this_thread() -> Iterator[None]:
     """The same for backward passes that stay in this thread, as those do that start inside of another."""
-    before = _is_neutral()
-    _this_thread.neutral = True
+    if _is_neutral():
+        yield
+        return
+    _neutral_threads.add(threading.get_ident())
     try:
         yield
     finally:
-        _this_thread.neutral = before
+        _neutral_threads.discard(threading.get_ident())
 
 
 def _is_neutral() -> bool:
-    return getattr(_this_thread, "neutral", False)
+    return bool(_neutral_threads) and threading.get_ident() in _neutral_threads
 
 
 class exact_products:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from . import _kernels
-from ._solvers import host_reads_are_free, solve_dtype, solve_factored, solve_positive, times
+from ._solvers import all_between, host_reads_are_free, solve_dtype, solve_factored, solve_positive, times
 
 SWEEPS = 8
 CLEAR_PIVOT = 1e-2  # pivots above this are far from rounding error, so the matrix has full rank
@@ -40,7 +40,7 @@ def solve_least_norm(matrix: Tensor, right: Tensor, noise: float) -> Tensor:
     """
     if host_reads_are_free(matrix):
         lower = torch.linalg.cholesky_ex(matrix)[0]
-        if (lower.diagonal(dim1=-2, dim2=-1) > CLEAR_PIVOT).all():
+        if all_between(lower.diagonal(dim1=-2, dim2=-1), CLEAR_PIVOT, math.inf):
             return solve_factored(lower, right.unsqueeze(-1)).squeeze(-1)
         values, vectors = eigh(matrix)
         inverse = (values > noise) / values.clamp(min=noise)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from . import _kernels, _total_kernels
 from ._gradients import Gradients
 from ._method import Method
 from ._random import uniform
@@ -51,6 +52,8 @@ class GradDrop(Method):
     def keep(self, votes: Tensor, /, *, together: bool = False) -> Tensor:
         """The multiplier of every feature of every gradient, from the votes ``[..., T, m]``."""
         numbers = uniform((*votes.shape[:-2], 1, votes.shape[-1]), votes, self.generator, together=together)
+        if votes.numel() and _kernels.usable(votes.mT):
+            return _total_kernels.follow(votes, numbers, self.leak)
         if votes.is_cuda or votes.numel() <= LARGE:
             return self._multipliers(votes, numbers)
         result = torch.empty_like(votes)

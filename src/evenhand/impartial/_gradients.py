@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor
 from torch.linalg import vecdot
 
+from . import _kernels, _total_kernels
 from ._distributed import sum_over_ranks
+from ._numbers import are_few, as_tensor
 from ._range import measure, wide
 from ._solvers import times
+
+Index = Tensor | slice
 
 
 class Source(ABC):
@@ -50,6 +55,10 @@ class Source(ABC):
     @abstractmethod
     def votes(self) -> Tensor:
         """What each gradient wants of each feature, ``[..., T, m]``, over the whole batch."""
+
+    def votes_of(self, index: Index) -> Tensor:
+        """The votes of some of the problems along the first of the leading axes."""
+        return self.votes()[index]
 
     @abstractmethod
     def combine(self, weights: Tensor) -> list[Tensor]:
@@ -98,6 +107,11 @@ class Gradients:
         return self._source.size
 
     @property
+    def device(self) -> torch.device:
+        """Where they are."""
+        return self._source.gram().device
+
+    @property
     def dependent(self) -> bool:
         """Whether there are more gradients than they have elements, so that they must be dependent."""
         return self._source.size < self._source.gram().shape[-1]
@@ -113,7 +127,17 @@ class Gradients:
 
     def votes(self) -> Tensor:
         """What each gradient, as it is now, wants of each feature ``[..., T, m]``."""
-        return self._mixed(self._source.votes())
+        return _mixed(self._source.votes(), self._scales, self._matrix)
+
+    def votes_of(self, index: Index) -> Tensor:
+        """The votes of some of the problems along the first of the leading axes."""
+        scales = None if self._scales is None else self._scales[index]
+        matrix = None if self._matrix is None else self._matrix[index]
+        return _mixed(self._source.votes_of(index), scales, matrix)
+
+    def count_votes(self, index: Index) -> None:
+        """Let the source count votes before they are asked for, if it keeps them."""
+        self._source.votes_of(index)
 
     def scale(self, weights: Tensor) -> Gradients:
         """Every gradient times its weight ``[..., T]``."""
@@ -144,7 +168,7 @@ class Gradients:
 
     def stacked(self) -> Tensor:
         """The gradients as one tensor ``[..., T, n]``."""
-        mixed = self._mixed(self._source.stacked())
+        mixed = _mixed(self._source.stacked(), self._scales, self._matrix)
         return mixed if self._mask is None else _per_feature(self._mask, mixed)
 
     def work(self) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
@@ -172,22 +196,40 @@ class Gradients:
         weights = self.weights()
         if self._mask is None:
             if as_long_as is not None:
-                gram = self._source.gram()
-                square = vecdot(weights, times(gram, weights))
-                weights = weights * rescaling(self._square_of(as_long_as), square, gram, weights, where)
+                weights = self._stretched(weights, as_long_as, where)
             return self._source.combine(weights), weights
         vector = self._source.combine_features(self._multipliers())
         if as_long_as is not None:
-            gram = self._source.gram()
-            square = self._square(vector).to(gram.dtype)
-            factor = rescaling(self._square_of(as_long_as), square, gram, weights, where)
-            vector, weights = vector * factor, weights * factor
+            weights, factor = self._restored(weights, self._square(vector), as_long_as, where)
+            vector = vector * factor
         return self._source.restore(vector), weights
+
+    def _stretched(self, weights: Tensor, as_long_as: Source, where: Tensor | None) -> Tensor:
+        """Weights of a sum as long as the plain one."""
+        if where is None and are_few(weights):
+            return stretched(weights, self._source.gram(), self._square_of(as_long_as).item())
+        return self._restored(weights, None, as_long_as, where)[0]
+
+    def _restored(
+        self, weights: Tensor, square: Tensor | None, as_long_as: Source, where: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Weights of a sum as long as the plain one, and the factor; square is its squared length, if not theirs."""
+        gram = self._source.gram()
+        if as_long_as is self._source and _kernels.usable(gram):
+            return _total_kernels.restore(gram, weights, square, where)
+        square = vecdot(weights, times(gram, weights)) if square is None else square.to(gram.dtype)
+        factor = rescaling(self._square_of(as_long_as), square, gram, weights, where)
+        return weights * factor, factor
 
     def _square(self, vector: Tensor) -> Tensor:
         """The squared length ``[...]`` of a vector ``[..., n]``, at the scale of the source."""
         scale = self._source.scale
-        square = vecdot(vector, vector) if scale is None else vecdot(wide(vector), wide(vector)) * scale.square()
+        if scale is None:
+            square = vecdot(vector, vector)
+        elif _kernels.usable(vector[..., :1]):
+            square = _total_kernels.squared_lengths(vector, scale)
+        else:
+            square = vecdot(wide(vector), wide(vector)) * scale.square()
         return sum_over_ranks(square) if self._source.spread else square
 
     def _square_of(self, source: Source) -> Tensor:
@@ -199,13 +241,6 @@ class Gradients:
         ratio = (1.0 if ours is None else ours) / (1.0 if theirs is None else theirs)
         return (ratio**2 * square).to(square.dtype)
 
-    def _mixed(self, rows: Tensor) -> Tensor:
-        if self._matrix is not None:
-            return self._matrix @ rows
-        if self._scales is not None:
-            return self._scales.unsqueeze(-1) * rows
-        return rows
-
     def _multipliers(self) -> Tensor:
         # sum_t M_t o (sum_s C_ts g_s) = sum_s (sum_t C_ts M_t) o g_s
         assert self._mask is not None
@@ -214,6 +249,13 @@ class Gradients:
         if self._scales is not None:
             return self._scales.unsqueeze(-1) * self._mask
         return self._mask
+
+
+def _mixed(rows: Tensor, scales: Tensor | None, matrix: Tensor | None) -> Tensor:
+    """C times rows ``[..., T, m]``."""
+    if matrix is not None:
+        return matrix @ rows
+    return rows if scales is None else scales.unsqueeze(-1) * rows
 
 
 class Matrix(Source):
@@ -293,3 +335,14 @@ def rescaling(wanted: Tensor, square: Tensor, gram: Tensor, weights: Tensor, whe
     # of two roots, because a ratio of squares may be too large
     factor = (wanted.clamp(min=0).sqrt() / (length + (length == 0)).sqrt()).clamp(max=1 / eps)
     return (factor if where is None else torch.where(where, factor, 1.0)).unsqueeze(-1)
+
+
+def stretched(weights: Tensor, gram: Tensor, wanted: float) -> Tensor:
+    """Weights of one problem times their `rescaling`, in Python's numbers."""
+    numbers, slopes, squares = weights.tolist(), (gram @ weights).tolist(), gram.diagonal().tolist()
+    square = sum(w * slope for w, slope in zip(numbers, slopes, strict=True))
+    terms = sum(w * s * w for w, s in zip(numbers, squares, strict=True))
+    eps = torch.finfo(gram.dtype).eps
+    length = max(square, terms * len(numbers) ** 2 * eps)  # NaN if the square is, and so below
+    factor = min(math.sqrt(max(wanted, 0.0)) / (math.sqrt(length) or 1.0), 1 / eps)
+    return as_tensor([w * factor for w in numbers], weights.dtype)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from . import _settle_kernel
+from ._gradnorm_of_one import BETAS, EPSILON, FLOOR, TINY, adam, in_mean_norms, slope_of, weights_of
 from ._method import Scaling
-
-FLOOR = 1e-5
-TINY = 1e-30
-BETAS, EPSILON = (0.9, 0.999), 1e-8
+from ._numbers import are_few, as_tensor
+from ._settle_kernel import KernelStep
 
 
 class GradNorm(Scaling):
@@ -64,13 +65,39 @@ class GradNorm(Scaling):
         self.steps.zero_()
 
     def weights(self, gram: Tensor, /) -> Tensor:
-        norms = gram.diagonal(dim1=-2, dim2=-1).sqrt()
-        self._start(norms)
+        squares = gram.diagonal(dim1=-2, dim2=-1)
+        self._start(squares)
+        if are_few(squares):
+            return self._weights_of_one(squares)
+        norms = squares.sqrt()
         positive = self.state[0].exp().clamp(min=FLOOR)
         weights = positive * (positive.shape[-1] / positive.sum(-1, keepdim=True))
         if self.training:
             self._learn(norms, weights)
         return weights
+
+    def _weights_of_one(self, squares: Tensor) -> Tensor:
+        state = self.state
+        logits, mean, square, reference = state.tolist()
+        weights = weights_of(logits)
+        if self.training:
+            norms = in_mean_norms([sqrt(max(s, 0.0)) for s in squares.tolist()])
+            steps = int(self.steps.item())
+            if steps == self.reference_step:
+                reference = norms
+            slope = slope_of(norms, weights, reference, self.alpha)
+            if slope is not None:
+                learnt = adam(logits, mean, square, slope, steps + 1, self.lr) + reference
+                state.copy_(as_tensor(learnt, state.dtype).view_as(state))
+                self.steps.fill_(steps + 1)
+        return as_tensor(weights, state.dtype)
+
+    def kernel_step(self, like: Tensor, /) -> KernelStep | None:
+        if not self.training:
+            return None
+        self._start(like)
+        numbers = (float(self.alpha), float(self.lr), float(self.reference_step))
+        return KernelStep(_settle_kernel.GRADNORM, numbers, self.state, self.steps)
 
     def _learn(self, norms: Tensor, weights: Tensor) -> None:
         logits, mean, square, _ = self.state.unbind(0)
@@ -107,7 +134,8 @@ class GradNorm(Scaling):
         if self.state.numel() == 0:
             self.state = torch.stack([torch.zeros_like(norms)] * 3 + [torch.ones_like(norms)])
             self.steps = self.steps.to(norms.device)
-        self.state = self.state.to(norms)  # the model may have changed its precision since
+        if self.state.dtype != norms.dtype or self.state.device != norms.device:  # the model may have changed since
+            self.state = self.state.to(norms)
         if self.state.shape[1:] != norms.shape:
             raise ValueError(
                 f"GradNorm has learnt weights of shape {list(self.state.shape[1:])} and now meets heads of "

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from . import _settle_kernel
 from ._eigen import solve_least_norm
 from ._method import Scaling
+from ._numbers import are_few, as_tensor
+from ._settle_kernel import KernelStep
 from ._solvers import correlation
 
 
@@ -26,9 +29,23 @@ class IMTLG(Scaling):
     Liu et al., "Towards Impartial Multi-task Learning", ICLR 2021.
     """
 
+    def kernel_step(self, like: Tensor, /) -> KernelStep:
+        return KernelStep(_settle_kernel.IMTLG)
+
     def weights(self, gram: Tensor, /) -> Tensor:
         r = correlation(gram)
-        w = solve_least_norm(r.matrix, r.active, r.ridge) * r.relative_inverse()
+        u = solve_least_norm(r.matrix, r.active, r.ridge)
+        if are_few(u):
+            return as_tensor(_normalised(u.tolist(), r.inverse.tolist(), r.ridge), gram.dtype)
+        w = u * r.relative_inverse()
         # two opposite gradients: w is zero to rounding, and there is nothing to normalise
         total = w.sum(-1, keepdim=True).abs().clamp(min=r.ridge)
         return (w / total).to(gram.dtype)
+
+
+def _normalised(u: list[float], inverse: list[float], ridge: float) -> list[float]:
+    """The same for one problem, in Python's numbers."""
+    largest = max(inverse) or 1.0
+    w = [a * i / largest for a, i in zip(u, inverse, strict=True)]
+    total = max(abs(sum(w)), ridge)  # NaN if a weight is
+    return [x / total for x in w]

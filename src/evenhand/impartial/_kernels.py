@@ -24,6 +24,7 @@ try:
 except ImportError:
     triton = None
 
+INSTALLED = triton is not None
 LARGEST = 64  # heads: the matrix of more of them does not fit in the registers of a program
 
 
@@ -95,11 +96,12 @@ def solve_least_norm(matrix: Tensor, right: Tensor, damping: float) -> Tensor:
     return x
 
 
-def _launch(kernel: Any, vectors: Tensor, *arguments: Any) -> None:
+def _launch(kernel: Any, vectors: Tensor, *arguments: Any, warps: int | None = None) -> None:
     """One program for every one of the vectors ``[..., T]``."""
     heads = vectors.shape[-1]
     block = _block(heads)
-    warps = 8 if block > 32 else 1  # as few as have enough registers: warps would wait for each other
+    if warps is None:
+        warps = 8 if block > 32 else 1  # as few as have enough registers: warps would wait for each other
     with torch.cuda.device_of(vectors):  # Triton launches on the current device, which may be another one
         kernel[(vectors.numel() // heads,)](*arguments, BLOCK=block, num_warps=warps)
 
@@ -128,27 +130,66 @@ def _kernel(function: Callable[..., Any]) -> Any:
 
 
 @_kernel
-def _solve(matrix: tl.tensor, right: tl.tensor, heads: tl.int32, BLOCK: tl.constexpr) -> tl.tensor:
-    """Solve a symmetric positive definite system by Gaussian elimination, stable for it without pivoting.
+def _sweep(matrix: tl.tensor, right: tl.tensor, chosen: tl.tensor) -> tl.tensor:
+    """Solve one equation of a symmetric system for its own unknown and put that into the others (Goodnight, 1979).
 
-    Registers have no addresses: a row or an entry is taken out by adding up everything with the rest masked.
+    After the sweep of some unknowns, right has their values, and elsewhere what is missing with these. Without a
+    chosen one nothing changes. Registers have no addresses: a row or an entry is taken out by adding up everything
+    with the rest masked. The matrix stays symmetric: row k is column k, too.
     """
+    row = tl.sum(tl.where(chosen[:, None], matrix, 0.0), 0)
+    diagonal = tl.sum(tl.where(chosen, row, 0.0), 0)
+    goal = tl.sum(tl.where(chosen, right, 0.0), 0)
+    inverse = tl.where(diagonal == 0, 0.0, 1.0 / tl.where(diagonal == 0, 1.0, diagonal))
+    scaled = row * inverse
+    matrix = matrix - scaled[:, None] * row[None, :]
+    matrix = tl.where(chosen[:, None], scaled[None, :], tl.where(chosen[None, :], scaled[:, None], matrix))
+    matrix = tl.where(chosen[:, None] & chosen[None, :], -inverse, matrix)
+    return matrix, tl.where(chosen, goal * inverse, right - scaled * goal)
+
+
+@_kernel
+def _solve(matrix: tl.tensor, right: tl.tensor, heads: tl.int32, BLOCK: tl.constexpr) -> tl.tensor:
+    """Solve a symmetric positive definite system, for which sweeps are stable without pivoting."""
     index = tl.arange(0, BLOCK)
     for k in range(heads):
-        # What is left to eliminate is symmetric: row k is column k too.
-        row = tl.sum(tl.where(index[:, None] == k, matrix, 0.0), 0)
-        diagonal = tl.sum(tl.where(index == k, row, 0.0), 0)
-        goal = tl.sum(tl.where(index == k, right, 0.0), 0)
-        below = tl.where(index > k, row / diagonal, 0.0)
-        matrix = matrix - below[:, None] * row[None, :]
-        right = right - below * goal
-    for step in range(heads):
-        k = heads - 1 - step
-        column = tl.sum(tl.where(index[None, :] == k, matrix, 0.0), 1)
-        diagonal = tl.sum(tl.where(index == k, column, 0.0), 0)
-        unknown = tl.sum(tl.where(index == k, right, 0.0), 0) / diagonal
-        right = tl.where(index == k, unknown, right - tl.where(index < k, column, 0.0) * unknown)
+        matrix, right = _sweep(matrix, right, index == k)
     return right
+
+
+@_kernel
+def _complement(
+    matrix: tl.tensor,
+    right: tl.tensor,
+    ridge: tl.float64,
+    tolerance: tl.float64,
+    heads: tl.int32,
+    rounds: tl.int32,
+    patience: tl.int32,
+    BLOCK: tl.constexpr,
+) -> tl.tensor:
+    """Block principal pivoting, and how many unknowns are on the wrong side at its end; see `_solvers.pivot`."""
+    index = tl.arange(0, BLOCK)
+    face = right > 0
+    found = right
+    number = heads  # of unknowns on the wrong side; not known yet, and not 0
+    fewest = heads + 1
+    left = patience
+    done = 0
+    while (done < rounds) & (number > 0):
+        left_over = matrix + tl.where(index[:, None] == index[None, :], ridge, 0.0)
+        x = right  # on the face; elsewhere what is missing, the slack with a minus
+        for k in range(heads):
+            left_over, x = _sweep(left_over, x, (index == k) & face)
+        wrong = tl.where(face, x, -x) < -tolerance * tl.max(tl.abs(x), 0)
+        found = tl.where(face, x, 0.0)
+        number = tl.sum(wrong.to(tl.int32), 0)
+        left = tl.where(number < fewest, patience, left - 1)
+        fewest = tl.minimum(number, fewest)
+        last = tl.max(tl.where(wrong, index, -1), 0)
+        face = face ^ (wrong & ((left >= 0) | (index == last)))
+        done += 1
+    return tl.where(found < 0, 0.0, found), number  # NaN is not below 0
 
 
 @_kernel
@@ -165,7 +206,7 @@ def _pivot(
     patience: tl.int32,
     BLOCK: tl.constexpr,
 ) -> None:
-    """Block principal pivoting; see `_solvers.pivot`."""
+    """`_complement` for every problem of a batch."""
     problem = tl.program_id(0).to(tl.int64)
     index = tl.arange(0, BLOCK)
     real = index < heads
@@ -173,28 +214,8 @@ def _pivot(
     start = problem // shared * heads * heads
     matrix = tl.load(matrices + start + entries, mask=real[:, None] & real[None, :], other=0.0)
     right = tl.load(rights + problem * heads + index, mask=real, other=0.0)
-    face = right > 0
-    x = right
-    number = heads  # of unknowns on the wrong side; not known yet, and not 0
-    fewest = heads + 1
-    left = patience
-    done = 0
-    while (done < rounds) & (number > 0):
-        inside = face.to(tl.float64)
-        # Products and not `where`, as in `solve_on_face`: NaN shall stay NaN, on the face or not.
-        reduced = matrix * inside[:, None] * inside[None, :]
-        reduced += tl.where(index[:, None] == index[None, :], (1.0 + ridge - inside)[:, None], 0.0)
-        x = _solve(reduced, right * inside, heads, BLOCK)
-        slack = tl.sum(matrix * x[None, :], 1) - right
-        size = tl.max(tl.maximum(tl.abs(x), tl.abs(slack)), 0)
-        wrong = tl.where(face, x, slack) < -tolerance * size
-        number = tl.sum(wrong.to(tl.int32), 0)
-        left = tl.where(number < fewest, patience, left - 1)
-        fewest = tl.minimum(number, fewest)
-        last = tl.max(tl.where(wrong, index, -1), 0)
-        face = face ^ (wrong & ((left >= 0) | (index == last)))
-        done += 1
-    tl.store(solutions + problem * heads + index, tl.where(x < 0, 0.0, x), mask=real)  # NaN is not below 0
+    x, number = _complement(matrix, right, ridge, tolerance, heads, rounds, patience, BLOCK)
+    tl.store(solutions + problem * heads + index, x, mask=real)
     tl.store(solved + problem, number == 0)
 
 

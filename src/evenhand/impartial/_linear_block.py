@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from . import _linear_kernels
 from ._base_block import BaseBlock
 from ._block import check_observed, mean_over_common_rows
 from ._distributed import processes, sum_over_ranks
-from ._gradients import Source, compute_dtype
+from ._gradients import Index, Source, compute_dtype
 from ._guards import check_fresh, forbid_double_backward, records
 from ._method import Method
-from ._range import measure, measure_at
+from ._range import in_type, measure, measure_at, narrow
 from ._solvers import times
 
 
@@ -58,7 +59,7 @@ class LinearBlock(BaseBlock):
                 "heads should be the number of the head of every column, with all numbers from 0 on in "
                 f"use, such as [0, 0, 1, 2]. Found {heads!r}."
             )
-        self.n = int(index.max()) + 1
+        self.n, self._columns = int(index.max()) + 1, len(index)
         self.method.check_heads(self.n)
         self.register_buffer("heads", index.long(), persistent=False)
         self.register_buffer("_member", F.one_hot(index.long()).to(torch.get_default_dtype()), persistent=False)
@@ -75,9 +76,9 @@ class LinearBlock(BaseBlock):
             bias: ``[..., P]``.
             observed: Which rows each head has data for, ``[*rows, T]``.
         """
-        if weight.shape[-2] != len(self.heads):
+        if weight.shape[-2] != self._columns:
             raise ValueError(
-                f"weight should have one row for each of the {len(self.heads)} columns in heads. Found "
+                f"weight should have one row for each of the {self._columns} columns in heads. Found "
                 f"shape {list(weight.shape)}."
             )
         lead = weight.shape[:-2]
@@ -101,7 +102,7 @@ class LinearBlock(BaseBlock):
         return eta.unflatten(-2, y.shape[len(lead) : -1])
 
     def extra_repr(self) -> str:
-        return f"heads={self.n}, columns={len(self.heads)}, {super().extra_repr()}"
+        return f"heads={self.n}, columns={self._columns}, {super().extra_repr()}"
 
     def _source(self, tensors: Sequence[Tensor], likes: Sequence[Tensor], mask: Tensor | None) -> Source:
         h, weight = tensors
@@ -109,7 +110,7 @@ class LinearBlock(BaseBlock):
 
     def _plain(self, tensors: Sequence[Tensor], likes: Sequence[Tensor]) -> list[Tensor]:
         h, weight = tensors
-        return [(h @ weight.to(h.dtype)).to(likes[0].dtype)]
+        return [in_type(h @ in_type(weight, h.dtype), likes[0].dtype)]
 
 
 def _linear(y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -141,9 +142,24 @@ class _LinearHeads(torch.autograd.Function):
         total = None
         if needs_y:
             total = ctx.block._backward([h, weight], [y], ctx.observed)[0]
-        weight_gradient = (h.mT @ y.to(h.dtype)).to(weight.dtype) if needs_weight else None
-        bias_gradient = h.sum(-2).to(weight.dtype) if needs_bias else None
+        weight_gradient = in_type(_over_rows(h, in_type(y, h.dtype)), weight.dtype) if needs_weight else None
+        bias_gradient = in_type(h.sum(-2), weight.dtype) if needs_bias else None
         return *forbid_double_backward([total, weight_gradient, bias_gradient], [h, y, weight]), None, None
+
+
+def _over_rows(h: Tensor, y: Tensor) -> Tensor:
+    """h' y ``[..., P, h]`` of h ``[..., rows, P]`` and y ``[..., rows, h]``.
+
+    On a GPU many rows are cut into parts: otherwise a few of its processors would add up all of them.
+    """
+    rows = h.shape[-2]
+    parts = _linear_kernels.parts_of(rows) if h.is_cuda else 1
+    if parts == 1:
+        return h.mT @ y
+    return (h.unflatten(-2, (parts, -1)).mT @ y.unflatten(-2, (parts, -1))).sum(-3)
+
+
+ALL = slice(None)
 
 
 class LinearHeads(Source):
@@ -158,11 +174,12 @@ class LinearHeads(Source):
         observed: Tensor | None,
     ) -> None:
         dtype = compute_dtype(h)
-        self._h, self._weight, self._y = h.to(dtype), weight.to(dtype), y
-        self._member = member.to(self._h)  # [P, T]
+        self._h, self._weight, self._y = in_type(h, dtype), in_type(weight, dtype), y
+        self._member = in_type(member, dtype) if member.device == h.device else member.to(self._h)  # [P, T]
         self._observed = None if observed is None else observed.to(dtype)
         self._gram: Tensor | None = None
         self._comparison: Tensor | None = None
+        self._votes: dict[int, Tensor] = {}  # by index, which may be counted before they are asked for
         self.size = y.shape[-2] * y.shape[-1]
         self.spread = self.together = processes() > 1
 
@@ -173,7 +190,11 @@ class LinearHeads(Source):
 
     def gram(self) -> Tensor:
         if self._gram is None:
-            self._gram, self.scale = measure(lambda h: sum_over_ranks(self._products(h)), self._h)
+            if _linear_kernels.usable(self._h, self._member.shape[-1]):
+                gram = _linear_kernels.gram(self._h, self._weight, self._member.double())
+                self._gram, self.scale = narrow(sum_over_ranks(gram), self._h.dtype)
+            else:
+                self._gram, self.scale = measure(self._summed_products, self._h)
         return self._gram
 
     def comparison(self) -> Tensor:
@@ -186,12 +207,19 @@ class LinearHeads(Source):
         return self._comparison
 
     def votes(self) -> Tensor:
-        signed = self._h.mT @ self._y.sign().to(self._h.dtype)  # [..., P, h]
-        return sum_over_ranks(self._member.mT @ (signed * self._weight))
+        return self.votes_of(ALL)
+
+    def votes_of(self, index: Index) -> Tensor:
+        if id(index) not in self._votes:
+            alone = self._weight.ndim == 2
+            h, y, weight = (t if alone else t[index] for t in (self._h, self._y, self._weight))
+            signed = _over_rows(h, y.sign().to(h.dtype))  # [..., P, h]
+            self._votes[id(index)] = sum_over_ranks(self._member.mT @ (signed * weight))
+        return self._votes[id(index)]
 
     def combine(self, weights: Tensor) -> list[Tensor]:
-        columns = times(self._member, weights).unsqueeze(-2)
-        return [((self._h * columns) @ self._weight).to(self._y.dtype)]
+        columns = times(self._member, weights).unsqueeze(-1)
+        return [in_type(self._h @ (self._weight * columns), self._y.dtype)]  # W is smaller than h
 
     def combine_features(self, multipliers: Tensor) -> Tensor:
         return (self._h @ (self._weight * (self._member @ multipliers))).flatten(-2)
@@ -203,7 +231,11 @@ class LinearHeads(Source):
     def restore(self, vector: Tensor) -> list[Tensor]:
         return [vector.reshape(self._y.shape).to(self._y.dtype)]
 
+    def _summed_products(self, h: Tensor) -> Tensor:
+        products = self._products(h)
+        return sum_over_ranks(products) if self.spread else products
+
     def _products(self, h: Tensor) -> Tensor:
-        weight, member = self._weight.to(h.dtype), self._member.to(h.dtype)
+        weight, member = in_type(self._weight, h.dtype), in_type(self._member, h.dtype)
         pairs = (h.mT @ h) * (weight @ weight.mT)  # [..., P, P]
         return member.mT @ pairs @ member

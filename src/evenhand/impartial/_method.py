@@ -13,6 +13,7 @@ from ._gradients import Gradients, Matrix
 
 if TYPE_CHECKING:
     from ._compose import Compose
+    from ._settle_kernel import KernelStep
 
 
 class Method(nn.Module, ABC):
@@ -64,6 +65,16 @@ class Method(nn.Module, ABC):
         """
         if self.learns:
             _keep_replicas(self, list(replicas), n)
+
+    def kernel_step(self, like: Tensor, /) -> KernelStep | None:
+        """What the kernel that settles a stack in one launch has to know of this step, if it has a branch there.
+
+        A subclass that says nothing of its own has none, whatever its parent has.
+
+        Args:
+            like: Norms of the gradients ``[R, T]``: their shape, type and device.
+        """
+        return None
 
     def chain(self) -> list[Method]:
         """The methods that act one after the other: only this one, unless it is a chain."""

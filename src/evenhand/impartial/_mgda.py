@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
+from . import _settle_kernel
 from ._gradients import Gradients
 from ._method import Scaling
+from ._settle_kernel import KernelStep
 from ._solvers import correlation, solve_complementarity
 
 
@@ -25,10 +28,13 @@ class MGDA(Scaling):
     def settle(self, gradients: Gradients, /) -> Gradients:
         return gradients.scale(self.weights(gradients.gram(), dependent=gradients.dependent))
 
+    def kernel_step(self, like: Tensor, /) -> KernelStep:
+        return KernelStep(_settle_kernel.MGDA)
+
     def weights(self, gram: Tensor, /, *, dependent: bool = True) -> Tensor:
         r = correlation(gram)
         # The KKT conditions G w >= c, w >= 0, w (G w - c) = 0, in u = S w, for the common value c = 1
         inverse = r.relative_inverse()
         w = solve_complementarity(r.matrix, inverse, r.ridge, dependent=dependent) * inverse
         total = w.sum(-1, keepdim=True)
-        return (w / (total + (total == 0))).to(gram.dtype)
+        return (w / total.clamp(min=torch.finfo(total.dtype).tiny)).to(gram.dtype)

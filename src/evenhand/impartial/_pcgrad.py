@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-from . import _kernels
+from . import _kernels, _settle_kernel
 from ._gradients import Gradients
 from ._method import Mixing
-from ._random import uniform
-from ._solvers import correlation
+from ._random import Draws, uniform
+from ._settle_kernel import KernelStep
+from ._solvers import correlation, host_reads_are_free
 
 
 class PCGrad(Mixing):
@@ -32,10 +35,14 @@ class PCGrad(Mixing):
 
     def __init__(self, *, generator: torch.Generator | None = None) -> None:
         super().__init__()
-        self.generator = generator
+        self.generator: torch.Generator | Draws | None = generator
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         return gradients.mix(self.mixing(gradients.gram(), together=gradients.together))
+
+    def kernel_step(self, like: Tensor, /) -> KernelStep | None:
+        # the kernel takes the numbers that were drawn for all replicas of a stack
+        return KernelStep(_settle_kernel.PCGRAD) if isinstance(self.generator, Draws) else None
 
     def mixing(self, gram: Tensor, /, *, together: bool = False) -> Tensor:
         order = uniform(gram.shape[:-1], gram, self.generator, together=together).argsort(-1)
@@ -47,18 +54,28 @@ def project(gram: Tensor, order: Tensor) -> Tensor:
     r = correlation(gram)
     if _kernels.usable(r.matrix):
         return _kernels.project(r.matrix, r.norms, r.inverse, order, gram.dtype)
-    fixed = _reorder(r.matrix, order)
-    identity = torch.eye(order.shape[-1], dtype=fixed.dtype, device=fixed.device)
+    if order.ndim == 1 and host_reads_are_free(order):
+        removed = _removed(r.matrix, order.tolist())
+    else:  # each problem has its order, so heads are shuffled instead
+        shuffled = _removed(_reorder(r.matrix, order), range(order.shape[-1]))
+        removed = _reorder(shuffled, order.argsort(-1))
+    mixing = r.norms.unsqueeze(-1) * -r.inverse.unsqueeze(-2) * removed
+    mixing.diagonal(dim1=-2, dim2=-1).add_(r.active)
+    return mixing.to(gram.dtype)
+
+
+def _removed(correlations: Tensor, order: Sequence[int]) -> Tensor:
+    """How much of each unit vector g_s is taken away from g_t, ``[..., T, T]`` and times -1."""
+    products = correlations.clone()
     # A gradient is not projected on itself: an infinite own product is never negative.
-    products = fixed + torch.diag_embed(torch.full_like(r.norms, torch.inf))
-    removed = []
-    for s, unit in enumerate(fixed.unsqueeze(-2).unbind(-3)):
+    products.diagonal(dim1=-2, dim2=-1).fill_(torch.inf)
+    units = correlations.unsqueeze(-2).unbind(-3)
+    removed = list(units)
+    for s in order:
         against = products[..., s : s + 1].clamp(max=0)  # <g~_t, g_s> of unit vectors, where negative
-        products = torch.addcmul(products, against, unit, value=-1)
-        removed.append(against)
-    shuffled = identity - torch.cat(removed, -1)
-    mixing = _reorder(shuffled, order.argsort(-1))
-    return (mixing * r.norms.unsqueeze(-1) * r.inverse.unsqueeze(-2)).to(gram.dtype)
+        products = torch.addcmul(products, against, units[s], value=-1)
+        removed[s] = against
+    return torch.cat(removed, -1)
 
 
 def _reorder(matrix: Tensor, order: Tensor) -> Tensor:

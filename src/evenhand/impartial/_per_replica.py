@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ._gradients import Gradients, Source
+from . import _kernels
+from ._gradients import Gradients, Index, Source
 from ._method import Method
 from ._random import Draws
+from ._settle_kernel import KernelStep, Program
 from ._sum import Sum
 
-Index = Tensor | slice
 Work = tuple[Tensor | None, Tensor | None, Tensor | None]
 Group = tuple[nn.Module, list[int]]  # a step, and the replicas that take it together
 SUM = repr(Sum())
@@ -53,12 +54,32 @@ class PerReplica(Method):
         self.learns = any(method.learns for method in methods)
         self.is_random = any(method.is_random for method in methods)
         self.is_identity = all(method.is_identity for method in methods)
+        self._program: Program | None = None
 
     def settle(self, gradients: Gradients, /) -> Gradients:
         self._check_replicas(list(gradients.gram().shape[:-2]))
+        if (program := self._one_launch(gradients)) is not None:
+            numbers, last = None if self.draws is None else self.draws.numbers, self.stages[-1]
+            with last.count_votes(gradients):  # type: ignore[operator]
+                matrix = program.settle(gradients.gram(), numbers)
+            return last.look(gradients.mix(matrix))  # type: ignore[operator]
         for stage in self.stages:
             gradients = stage.settle(gradients.unmasked())  # type: ignore[operator]
         return gradients
+
+    def _one_launch(self, gradients: Gradients) -> Program | None:
+        """All steps but those that look at the block's input as one kernel, if they all have their branch there."""
+        gram = gradients.gram()
+        if not _kernels.usable(gram) or gradients.dependent:
+            return None
+        stages = [stage.kernel_steps(gram) for stage in self.stages]  # type: ignore[operator]
+        steps = [step for stage in stages for step, _ in stage]
+        if any(step is None for step in steps):
+            return None
+        learning = [step for step in steps if step.steps is not None]
+        if self._program is None or not self._program.fits(learning):
+            self._program = Program(stages, len(self.names), gram)
+        return self._program
 
     def _check_replicas(self, leading: list[int]) -> None:
         n, drawn = len(self.names), None if self.draws is None else self.draws.numbers
@@ -79,6 +100,7 @@ class PerReplica(Method):
     def keep(self, replicas: Sequence[int]) -> None:
         """Go on with some replicas only; they keep what they have learnt."""
         self.names = [self.names[r] for r in replicas]
+        self._program = None
         for stage in self.stages:
             stage.keep(replicas)  # type: ignore[operator]
 
@@ -106,6 +128,7 @@ class PerReplica(Method):
         if state != self.get_extra_state():
             stages = (_Stage(groups, self.draws) for groups in _rearranged(chains, state))
             self.stages = nn.ModuleList(stages).train(self.training)
+            self._program = None
 
     def _arrangement(self) -> list[list[Group]]:
         return [stage.groups() for stage in self.stages]  # type: ignore[operator]
@@ -136,13 +159,32 @@ class _Stage(nn.Module):
             if step.is_random and self._draws is not None:
                 step.generator = self._draws.part(index)  # type: ignore[assignment]
 
+    def kernel_steps(self, gram: Tensor) -> list[tuple[KernelStep | None, list[int]]]:
+        """What the kernel has to know of every step; None for one that has no branch there."""
+        return [(_kernel_step(step, gram[: len(group), 0]), group) for step, group in self.groups()]
+
     def settle(self, gradients: Gradients) -> Gradients:
-        gram = gradients.gram()
-        self._index = [i.to(gram.device) if isinstance(i, Tensor) else i for i in self._index]
-        busy = [(step, i) for step, i in zip(self.steps, self._index, strict=True) if not step.is_identity]
+        """Every step on the gradients of its replicas."""
+        return self._settle(gradients, gradients.gram(), lambda step: not step.is_identity)
+
+    @contextmanager
+    def count_votes(self, gradients: Gradients) -> Iterator[None]:
+        """On a GPU, let votes be counted beside what is done within it."""
+        with _SideBySide(gradients.device, self._streams) as lanes:
+            for lane, (_, index) in enumerate(self._wanted(gradients, lambda step: step.uses_input)):
+                with lanes.lane(lane):
+                    gradients.count_votes(index)
+            yield
+
+    def look(self, gradients: Gradients) -> Gradients:
+        """Only the steps that look at the block's input."""
+        return self._settle(gradients, None, lambda step: step.uses_input)
+
+    def _settle(self, gradients: Gradients, gram: Tensor | None, wanted: Callable[[Any], bool]) -> Gradients:
+        """Some of the steps; gram is that of the gradients, or None if the steps do not ask for it."""
         work = []
-        with _SideBySide(gram.device, self._streams) as lanes:
-            for lane, (step, index) in enumerate(busy):
+        with _SideBySide(gradients.device, self._streams) as lanes:
+            for lane, (step, index) in enumerate(self._wanted(gradients, wanted)):
                 with lanes.lane(lane):
                     part = _Part(gradients, gram, index)
                     settled = step.settle(Gradients(part))  # type: ignore[operator]
@@ -152,17 +194,23 @@ class _Stage(nn.Module):
                             "serves all replicas can do."
                         )
                     work.append((index, settled.work()))
-        return self._assemble(gradients, gram, work)
+        return self._assemble(gradients, work)
 
-    def _assemble(self, gradients: Gradients, gram: Tensor, work: list[tuple[Index, Work]]) -> Gradients:
+    def _wanted(self, gradients: Gradients, wanted: Callable[[Any], bool]) -> list[tuple[nn.Module, Index]]:
+        """Some of the steps, each with the replicas that take it."""
+        device = gradients.device
+        self._index = [i.to(device) if isinstance(i, Tensor) else i for i in self._index]
+        return [(step, i) for step, i in zip(self.steps, self._index, strict=True) if wanted(step)]
+
+    def _assemble(self, gradients: Gradients, work: list[tuple[Index, Work]]) -> Gradients:
         """The whole with the work done on its parts; a part that no step has touched is left as it is."""
         scales = matrix = mask = None
         for index, (new_scales, new_matrix, new_mask) in work:
             if new_scales is not None:
-                scales = gram.new_ones(gram.shape[:-1]) if scales is None else scales
+                scales = new_scales.new_ones(self._n, new_scales.shape[-1]) if scales is None else scales
                 scales[index] = new_scales
             if new_matrix is not None:
-                matrix = _identities(gram) if matrix is None else matrix
+                matrix = _identities(self._n, new_matrix) if matrix is None else matrix
                 matrix[index] = new_matrix
             if new_mask is not None:
                 mask = new_mask.new_ones(self._n, *new_mask.shape[1:]) if mask is None else mask
@@ -214,15 +262,15 @@ class _SideBySide:
 class _Part(Source):
     """The gradients of some replicas, as far as methods ask for them."""
 
-    def __init__(self, whole: Gradients, gram: Tensor, index: Index) -> None:
-        self._whole, self._gram, self._index = whole, gram[index], index
+    def __init__(self, whole: Gradients, gram: Tensor | None, index: Index) -> None:
+        self._whole, self._gram, self._index = whole, None if gram is None else gram[index], index
         self.size = whole.size
 
     def gram(self) -> Tensor:
-        return self._gram
+        return self._whole.gram()[self._index] if self._gram is None else self._gram
 
     def votes(self) -> Tensor:
-        return self._whole.votes()[self._index]
+        return self._whole.votes_of(self._index)
 
     def combine(self, weights: Tensor) -> list[Tensor]:
         raise NotImplementedError("A part is settled, not summed.")
@@ -300,5 +348,12 @@ def _index(members: list[int]) -> Index:
     return torch.tensor(members)
 
 
-def _identities(gram: Tensor) -> Tensor:
-    return torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device).repeat(len(gram), 1, 1)
+def _identities(n: int, like: Tensor) -> Tensor:
+    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device).repeat(n, 1, 1)
+
+
+def _kernel_step(step: nn.Module, like: Tensor) -> KernelStep | None:
+    if step.is_identity or step.uses_input:
+        return KernelStep(0)
+    # one of its own: a subclass may compute something else than its parent
+    return step.kernel_step(like) if "kernel_step" in vars(type(step)) else None  # type: ignore[operator]

@@ -8,13 +8,12 @@ import torch
 from torch import Tensor
 
 from . import _kernels, _range_kernel
-from ._solvers import host_reads_are_free, solve_dtype
+from ._solvers import all_between, host_reads_are_free, solve_dtype
 
 ROOM = 2.0**40
 """Norms between 1 / ROOM and ROOM have squares, and sums of them, that float32 holds with all its digits."""
 
 LEAST, MOST = ROOM**-2, ROOM**2
-FEW = 32  # numbers that Python compares sooner than torch
 
 _EXPONENT = 0x7FF0000000000000  # the bits of a double that say which power of two it is
 
@@ -40,13 +39,7 @@ def measure_at(products: Callable[[Tensor], Tensor], rows: Tensor, scale: Tensor
 
 def fits(gram: Tensor) -> bool:
     """Whether the Gram matrices ``[..., T, T]`` are far from both ends of the range of float32; for the CPU."""
-    if gram.dtype == torch.float64 or gram.numel() == 0:
-        return True
-    squares = gram.diagonal(dim1=-2, dim2=-1)
-    if squares.ndim == 1 and len(squares) <= FEW:
-        return all(LEAST <= square <= MOST for square in squares.tolist())  # NaN does not fit
-    low, high = torch.aminmax(squares)
-    return low.item() >= LEAST and high.item() <= MOST
+    return gram.dtype == torch.float64 or all_between(gram.diagonal(dim1=-2, dim2=-1), LEAST, MOST)
 
 
 def narrow(gram: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
@@ -75,3 +68,8 @@ def narrow(gram: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
 def wide(tensor: Tensor) -> Tensor:
     """The tensor in double precision, where the device has it."""
     return tensor.to(solve_dtype(tensor))
+
+
+def in_type(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """The tensor in a type: `tensor.to` takes a while to find out that there is nothing to do."""
+    return tensor if tensor.dtype == dtype else tensor.to(dtype)

@@ -29,7 +29,7 @@ class Correlation(NamedTuple):
     def relative_inverse(self) -> Tensor:
         """1 / norms in units of the largest, so in [0, 1]."""
         largest = self.inverse.amax(-1, keepdim=True)
-        return self.inverse / (largest + (largest == 0))
+        return self.inverse / largest.clamp(min=torch.finfo(largest.dtype).tiny)
 
 
 SILENT = 1e-50  # of squared norms
@@ -39,6 +39,10 @@ def correlation(gram: Tensor) -> Correlation:
     """Split a Gram matrix ``[..., T, T]`` into norms and correlations."""
     precise = gram.to(solve_dtype(gram))
     squares = precise.diagonal(dim1=-2, dim2=-1)
+    if host_reads_are_free(gram) and _none_is_silent(squares):
+        root = squares.rsqrt()
+        matrix = precise * root.unsqueeze(-1) * root.unsqueeze(-2)
+        return Correlation(matrix, squares * root, root, torch.ones_like(root), ridge_of(gram))
     # A head 1e25 times quieter than another has underflowed; restoring the norm would amplify it. NaN is not silent.
     silent = (squares <= SILENT * squares.amax(-1, keepdim=True)).to(precise.dtype)
     squares = squares * (1 - silent)
@@ -47,6 +51,15 @@ def correlation(gram: Tensor) -> Correlation:
     matrix = precise * root.unsqueeze(-1) * root.unsqueeze(-2)
     matrix.diagonal(dim1=-2, dim2=-1).add_(silent)
     return Correlation(matrix, squares * root, root - silent, 1 - silent, ridge_of(gram))
+
+
+def _none_is_silent(squares: Tensor) -> bool:
+    """Whether all heads have a gradient; False if in doubt, as with NaN."""
+    if squares.ndim > 1:
+        return bool((squares > SILENT * squares.amax(-1, keepdim=True)).all())
+    numbers = squares.tolist()
+    threshold = SILENT * max(numbers, default=0.0)
+    return all(square > threshold for square in numbers)
 
 
 def ridge_of(gram: Tensor) -> float:
@@ -62,6 +75,19 @@ def solve_dtype(tensor: Tensor) -> torch.dtype:
 def host_reads_are_free(tensor: Tensor) -> bool:
     """Whether reading a result on the host is free."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+FEW = 32  # numbers that Python compares sooner than torch
+
+
+def all_between(numbers: Tensor, low: float, high: float) -> bool:
+    """Whether all numbers lie in a range; NaN does not. For the CPU."""
+    if numbers.ndim == 1 and len(numbers) <= FEW:
+        return all(low <= number <= high for number in numbers.tolist())
+    if numbers.numel() == 0:
+        return True
+    least, most = torch.aminmax(numbers)
+    return least.item() >= low and most.item() <= high
 
 
 def times(matrix: Tensor, vector: Tensor) -> Tensor:
@@ -98,7 +124,11 @@ def solve_on_face(matrix: Tensor, right: Tensor, face: Tensor, ridge: float) -> 
 def rounding(*vectors: Tensor) -> Tensor:
     """How far below zero a number of a complementarity problem may be by rounding alone."""
     size = torch.stack(vectors).abs().amax((0, -1)).unsqueeze(-1)
-    return size * (8 * vectors[0].shape[-1] * torch.finfo(size.dtype).eps)
+    return size * _relative_rounding(vectors[0].shape[-1], size.dtype)
+
+
+def _relative_rounding(size: int, dtype: torch.dtype) -> float:
+    return 8 * size * torch.finfo(dtype).eps
 
 
 def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float, *, dependent: bool = True) -> Tensor:
@@ -124,7 +154,7 @@ def solve_complementarity(matrix: Tensor, right: Tensor, ridge: float, *, depend
     else:
         x, solved = pivot(right > 0, on_face)
     if host_reads_are_free(right):
-        if not solved.all():
+        if solved is not SOLVED and not solved.all():
             rest = ~solved.squeeze(-1)
             x[rest] = _descend(matrix[rest], right[rest], ridge)
     elif dependent:
@@ -146,20 +176,30 @@ def pivot(face: Tensor, on_face: Callable[[Tensor], tuple[Tensor, Tensor]]) -> t
         face: The unknowns that are not fixed at zero at first, ``[..., T]``.
         on_face: The solution x and the slack for a given face; all of them should be >= 0.
     """
-    index = torch.arange(face.shape[-1], device=face.device)
     fewest: Tensor | int = face.shape[-1] + 1
     patience: Tensor | int = PATIENCE
     for _ in range(PIVOTS):
         x, slack = on_face(face)
+        if face.ndim == 1 and host_reads_are_free(face) and _all_right(face.tolist(), x.tolist(), slack.tolist()):
+            return x.clamp(min=0), SOLVED
         wrong = torch.where(face, x, slack) < -rounding(x, slack)
         number = wrong.sum(-1, keepdim=True)
         if host_reads_are_free(face) and not number.any():
             break
         patience = torch.where(number < fewest, PATIENCE, patience - 1)
         fewest = torch.clamp(number, max=fewest)
-        last = wrong & (index == (index * wrong).amax(-1, keepdim=True))
+        last = wrong & (wrong.cumsum(-1) == number)
         face = face ^ torch.where(patience >= 0, wrong, last)
     return x.clamp(min=0), number == 0
+
+
+SOLVED = torch.ones(1, dtype=torch.bool, device="cpu")  # of one problem, for which nothing is left to ask
+
+
+def _all_right(face: list[bool], x: list[float], slack: list[float]) -> bool:
+    """Whether no number of one problem is on the wrong side, as in `pivot`."""
+    tolerance = max(map(abs, x + slack), default=0.0) * _relative_rounding(len(x), torch.float64)
+    return not any((a if inside else s) < -tolerance for inside, a, s in zip(face, x, slack, strict=True))
 
 
 def _descend(matrix: Tensor, right: Tensor, ridge: float) -> Tensor:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         Data,
         Experiment,
         MultimodalExperiment,
+        PanelExperiment,
         SurvivalExperiment,
         TableExperiment,
         from_dict,
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from ._execute import FailedError, execute
     from ._findings import compared, diagnosed
     from ._folder import Folder, open_folder
-    from ._paper import comparison, diagnosis
+    from ._panels import load_panel
+    from ._paper import comparison, diagnosis, panel_comparison
     from ._run import run
     from ._splits import load
     from .figures import pair_plot, sample_grid
@@ -40,6 +42,7 @@ __all__ = [
     "Folder",
     "MultimodalExperiment",
     "MultimodalScores",
+    "PanelExperiment",
     "SurvivalExperiment",
     "Table",
     "TableExperiment",
@@ -53,8 +56,10 @@ __all__ = [
     "execute",
     "from_dict",
     "load",
+    "load_panel",
     "open_folder",
     "pair_plot",
+    "panel_comparison",
     "reached",
     "read_config",
     "read_reports",
@@ -76,6 +81,7 @@ _HOMES = {
     "Folder": "_folder",
     "MultimodalExperiment": "_config",
     "MultimodalScores": "judges",
+    "PanelExperiment": "_config",
     "SurvivalExperiment": "_config",
     "Table": "results",
     "TableExperiment": "_config",
@@ -89,8 +95,10 @@ _HOMES = {
     "execute": "_execute",
     "from_dict": "_config",
     "load": "_splits",
+    "load_panel": "_panels",
     "open_folder": "_folder",
     "pair_plot": "figures",
+    "panel_comparison": "_paper",
     "reached": "results",
     "read_config": "_config",
     "read_reports": "results",

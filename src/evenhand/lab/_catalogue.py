@@ -56,7 +56,11 @@ SURVIVAL = Section(
      "loose-to-tight", "defensive", "loose"),
     "paper/survival", "results:read_survivals", "_plans:plan_survival", ("mnist_svhn_text", "digits_in_three"),
 )  # fmt: skip
+EQUAL_RATE = Section(
+    "table", ("vae-elbo",), "paper/equal-rate/reports", "results:read_held", "_plans:plan_equal_rate",
+)  # fmt: skip
 BENCHMARKS = Section("", (), "paper/multimodal", "results:read_benchmarks")
+FAMILIES = Section("", (), "paper/families/reports", "results:read_families")
 
 
 @dataclass(frozen=True)
@@ -208,10 +212,18 @@ EXHIBITS: Mapping[str, Exhibit] = MappingProxyType({exhibit.name: exhibit for ex
             any_network=True),
     Exhibit("figure5", "all scores by objective", MODALITIES, "figures:parallels", plan=ALL, figure=True),
     Exhibit("controls", "what a lower error costs", TABLES, "results:controls", any_network=True),
-    Exhibit("equal-rate", "plain and impartial training at equal rate", TABLES, "results:equal_rate",
-            any_network=True),
+    Exhibit("interpolated-rate", "the choice beside plain training, interpolated at its rate", TABLES,
+            "results:interpolated_rate", any_network=True),
     Exhibit("rate-distortion", "error over rate", TABLES, "figures:rate_distortions", figure=True,
             any_network=True),
+    Exhibit("equal-rate", "rivals that hold one rate", EQUAL_RATE, "results:equal_rate", any_network=True),
+    Exhibit("equal-rate-errors", "their errors, and where f wins", EQUAL_RATE, "results:equal_rate_errors",
+            any_network=True),
+    Exhibit("equal-rate-frontier", "their errors on the curve of plain training", EQUAL_RATE, "figures:frontiers",
+            figure=True, any_network=True),
+    Exhibit("rate-control", "how rates and KL weights settled", EQUAL_RATE, "figures:rate_controls", figure=True,
+            any_network=True),
+    Exhibit("families", "more families, held at one rate", FAMILIES, "results:families_at_rate"),
     Exhibit("survival", "which experts live, by bound and goals", SURVIVAL, "results:survival"),
     Exhibit("overhead", "what blocks cost", BENCHMARKS, "results:overhead"),
 )})  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..tables.families import FAMILIES
 from .page import lead, taken
 from .results import OPPOSED, Run, TableReport, column_pairs, medians
 
@@ -27,6 +28,7 @@ def compared(read: TableReport) -> dict[str, Any]:
         "neglected_hidden": {"plain": read.neglected(read.plain, "hidden_columns")},
         "summary": [markup.striptags() for markup in lead(read, chosen)],
         "verdict": taken(read),
+        "guesses_directly": read.is_panel or FAMILIES[read.report["config"]["model"]["name"]].guesses_directly,
     }
     if chosen is not None:
         found["impartial"] = {"method": chosen["method"], **_measures(read, chosen)}

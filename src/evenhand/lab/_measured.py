@@ -63,6 +63,11 @@ class Measures:
             scores = torch.where(unseen.isfinite(), (scores + unseen) / 2, scores)
         return scores, head_gradients(model, rows, self.validation[:, :READ_ROWS]).shares[self._first]
 
+    def rates(self, model: Family) -> Tensor:
+        """The rate of every replica on validation rows, ``[R]``."""
+        generator = torch.Generator(self._splits.device).manual_seed(0)
+        return rates_and_bounds(model, self._splits.rows, self.validation, generator=generator)[0].mean(-1)
+
     def on_test(self, model: Family, validation: Tensor) -> dict[str, Tensor]:
         """Measures of every replica ``[R]`` or replica and column ``[R, D]``; `validation` has its best scores."""
         generator = torch.Generator(self._splits.device).manual_seed(0)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import MappingProxyType
 
 from ..common import ArgumentError
 from ..datasets import NAMES
 from ..impartial import PAPER_METHODS
+from ..tables.families import FAMILIES, FamilyName
 from ._catalogue import PAIR_PLOTS, TABLES
-from ._config import Data, Evaluation, Model, Objective, Runs, TableExperiment, Training
+from ._config import (
+    Data,
+    Evaluation,
+    Model,
+    Objective,
+    PanelData,
+    PanelExperiment,
+    PanelTraining,
+    Place,
+    Runs,
+    TableExperiment,
+    Training,
+)
 
 HETEROGENEOUS = NAMES[:9]
 MODELS = TABLES.models  # the four rows of table 1
@@ -76,7 +90,13 @@ def _job(data: str, model: str, seeds: tuple[int, ...], quick: bool, controls: b
 
 
 def comparison(
-    data: Data, n_rows: int, *, n_seeds: int = 3, steps: int = QUICK_STEPS, methods: Sequence[str] = QUICK_METHODS
+    data: Data,
+    n_rows: int,
+    *,
+    model: FamilyName = "vae",
+    n_seeds: int = 3,
+    steps: int = QUICK_STEPS,
+    methods: Sequence[str] = QUICK_METHODS,
 ) -> TableExperiment:
     """Plain against impartial training on a table of one's own, in the paper's setting but for three things.
 
@@ -88,18 +108,56 @@ def comparison(
     Args:
         data: The table.
         n_rows: Its number of rows.
+        model: The family of models.
         n_seeds: The number of splits.
         steps: About how long to train.
         methods: The choices of f.
     """
     training = Training(checks=20, hide=HIDE, see_mask=True)
+    if not FAMILIES[model].takes_dropout:
+        training = replace(training, dropout=0.0)
     per_epoch = max(1, int(0.7 * n_rows) // training.batch_size)
     return TableExperiment(
         replace(data, positive="centred") if data.path else data,
-        Model(within_range=True),
+        Model(model, within_range=True),
         training=replace(training, epochs=max(1, round(steps / per_epoch))),
         runs=Runs(("sum", *(m for m in methods if m != "sum")), tuple(range(n_seeds)), KL_WEIGHTS[:4]),
         evaluation=Evaluation(20, generate=1000),
+    )
+
+
+PANEL_METHODS = ("sum", "gradnorm", "imtlg", "pcgrad", "cagrad")
+PANEL_STEPS = 800
+
+
+def panel_comparison(
+    data: Place,
+    n_histories: int,
+    *,
+    id: str,
+    time: str,
+    n_seeds: int = 3,
+    steps: int = PANEL_STEPS,
+    methods: Sequence[str] = PANEL_METHODS,
+) -> PanelExperiment:
+    """Plain against impartial training of `LongitudinalVAE` on a panel of one's own.
+
+    Args:
+        data: Where it is.
+        n_histories: The number of things.
+        id: The column that says whose a row is.
+        time: The column that says when.
+        n_seeds: The number of splits.
+        steps: About how long to train.
+        methods: The choices of f.
+    """
+    place = {f.name: getattr(data, f.name) for f in fields(Place)}
+    training = PanelTraining()
+    per_epoch = max(1, math.ceil(0.7 * n_histories / training.batch_size))
+    return PanelExperiment(
+        PanelData(**place, id=id, time=time),
+        training=replace(training, epochs=max(1, round(steps / per_epoch))),
+        runs=Runs(("sum", *(m for m in methods if m != "sum")), tuple(range(n_seeds)), KL_WEIGHTS[:3]),
     )
 
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..common import ArgumentError
-from ._catalogue import MODALITIES, SURVIVAL
+from ._catalogue import EQUAL_RATE, MODALITIES, SURVIVAL
 from ._config import Experiment
 from ._paper import table1_jobs
+from ._paper_equal_rate import equal_rate_jobs
 from ._paper_multimodal import multimodal_jobs
 from ._paper_survival import survival_jobs
 
@@ -99,6 +100,31 @@ def plan_survival(
     chosen = datasets or [SURVIVAL.datasets[1 if quick else 0]]
     seeds = None if n_seeds is None else range(n_seeds)
     return [job for data in chosen for job in survival_jobs(data, models, seeds, quick)]
+
+
+def plan_equal_rate(
+    name: str,
+    *,
+    datasets: Sequence[str] | None,
+    models: Sequence[str] | None,
+    n_seeds: int | None,
+    quick: bool,
+    controls: bool,
+) -> list[Experiment]:
+    """Rivals that hold one rate; there is one model, and rivals are all there is.
+
+    Args:
+        name: Of the table.
+        datasets: Those that were asked for; None for the paper's, without the three largest if quick.
+        models: Should be None, or "vae-elbo".
+        n_seeds: How many seeds.
+        quick: Whether to plan a small version.
+        controls: Should be True.
+    """
+    if not controls:
+        raise ArgumentError("controls", f"be left out for {name}, which is made of them", "False")
+    _check_among("models", models, EQUAL_RATE.models)
+    return [*equal_rate_jobs(datasets, n_seeds=n_seeds, quick=quick)]
 
 
 def _check_among(argument: str, asked: Sequence[str] | None, known: Sequence[str]) -> None:

@@ -14,15 +14,28 @@ import torch
 
 from .. import __version__
 from ..common import Tick, find_device
-from ._config import Experiment, MultimodalExperiment, SurvivalExperiment, TableExperiment, resolve
+from ._config import (
+    Experiment,
+    MultimodalExperiment,
+    PanelExperiment,
+    SurvivalExperiment,
+    TableExperiment,
+    resolve,
+)
 from ._folder import Folder
 from ._multimodal import run_multimodal
+from ._panels import run_panel
 from ._survival import run_survival
 from ._tabular import run_table
 from .results import FORMAT
 
 RUNNERS: Mapping[type[Experiment], Callable[..., dict[str, Any]]] = MappingProxyType(
-    {TableExperiment: run_table, MultimodalExperiment: run_multimodal, SurvivalExperiment: run_survival}
+    {
+        TableExperiment: run_table,
+        PanelExperiment: run_panel,
+        MultimodalExperiment: run_multimodal,
+        SurvivalExperiment: run_survival,
+    }
 )
 
 
@@ -68,7 +81,7 @@ def run(
             return folder
         folder.begin()
         report = RUNNERS[type(config)](config, folder, **place)
-        folder.write_json("report.json", {"format": FORMAT, "command": command} | report | _where(device))
+        folder.write_json("report.json", {"format": FORMAT, "command": command} | _where(device) | report)
         folder.finish()
     return folder
 

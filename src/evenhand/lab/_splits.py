@@ -33,6 +33,17 @@ class Source:
     note: str = ""
     conversions: list[str] = field(default_factory=list)
 
+    @property
+    def size(self) -> int:
+        """What an epoch is counted by."""
+        return len(self.table)
+
+    @property
+    def words(self) -> str:
+        """How much there is, in words."""
+        n = len(self.schema)
+        return f"{len(self.table):,} rows, {n} column{'s' if n > 1 else ''} to learn"
+
     def about(self) -> dict[str, Any]:
         """What a report says about the data."""
         columns = list(self.schema)
@@ -107,6 +118,7 @@ class Splits:
             within_limits=config.model.within_range,
             parameters=config.model.parameters,
             see_mask=config.training.see_mask,
+            scaling=config.data.preprocessing or "deviation",
         )
         self.limits = self.preparation.limits
         self.truth = torch.tensor(np.where(table.observed, table.values, np.nan), device=device)
@@ -123,7 +135,7 @@ class Splits:
         """Untrained replicas, each with the units of its split."""
         family, splits = self.preparation.family, [self.seeds.index(s) for s in replica_seeds]
         n_latent = max(1, int(self._model.latent_share * len(self.schema) + 0.5))
-        sizes = Sizes(n_latent if family.latent_follows_columns else None, self._model.n_hidden)
+        sizes = Sizes(n_latent if family.default.n_latent is None else None, self._model.n_hidden)
         network = self.preparation.network(self.rows.n_inputs, replica_seeds, splits, sizes).to(self.device)
         if self._model.from_marginals:
             parts = [self.rows.split(self.rows.record[index]) for index in self.index(0, self.seeds)]

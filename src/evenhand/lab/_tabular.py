@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ from typing import Any
 import torch
 
 from .. import __version__
-from ..common import Tick, read_checkpoint, write_checkpoint, write_tensors
+from ..common import Tick, missed_rate, misses, read_checkpoint, wanted_rate, write_checkpoint, write_tensors
 from ..impartial import method_of
 from ..tables.stack import Best, Run, Stack
 from ._config import Runs, TableExperiment, to_dict
@@ -19,6 +22,7 @@ from ._folder import Folder
 from ._measured import Measures, plain, trivial
 from ._new_rows import generate
 from ._splits import Splits, load
+from ._weights_of_columns import weights_of_columns
 from .results import TableReport
 
 SAVE_SECONDS = 10.0  # between checkpoints
@@ -30,20 +34,37 @@ class Choice:
     """What is trained once with every seed."""
 
     method: str
-    kl_weight: float = 1.0
+    kl_weight: float | str = 1.0
     restored: bool = True
+    columns: str = ""  # what columns count, in words
+
+    def about(self) -> dict[str, Any]:
+        """What a report says."""
+        weights = {"column_weights": self.columns} if self.columns else {}
+        return {"method": self.method, "kl_weight": self.kl_weight, "restored": self.restored, **weights}
 
 
 def choices(runs: Runs) -> list[Choice]:
-    """Plain training at every KL weight, every f, and every f without norm restoration if that is wanted."""
+    """Plain training at every KL weight, every f, and every f without norm restoration if that is wanted.
+
+    Plain training with weights of columns comes after that. At every rate that is held, the same.
+    """
     others = [method for method in runs.methods if method != "sum"]
-    plain = sorted(runs.kl_weights, key=lambda weight: weight != 1.0)  # 1 first
-    found = [Choice("sum", weight) for weight in plain] + [Choice(method) for method in others]
-    return found + [Choice(method, restored=False) for method in others if runs.unrestored]
+    found: list[Choice] = []
+    if runs.fixed:
+        plain = sorted(runs.fixed, key=lambda weight: weight != 1.0)  # 1 first
+        found += [Choice("sum", weight) for weight in plain] + [Choice(method) for method in others]
+        found += [Choice(method, restored=False) for method in others if runs.unrestored]
+        found += [Choice("sum", columns=word) for word in runs.column_weights]
+    for rate in runs.rates:
+        found += [Choice(method, rate) for method in ("sum", *others)]
+        found += [Choice(method, rate, restored=False) for method in others if runs.unrestored]
+        found += [Choice("sum", rate, columns=word) for word in runs.column_weights]
+    return found
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Compute with one processor: layers are small, so that a second one saves a quarter of the time at best.
 
     On a machine with other work, threads that wait for each other take ten times as long; and sums in another order
@@ -57,7 +78,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-@_one_thread()
+@one_thread()
 def run_table(
     config: TableExperiment, folder: Folder, *, device: torch.device, tick: Tick, save_seconds: float = SAVE_SECONDS
 ) -> dict[str, Any]:
@@ -78,6 +99,10 @@ def run_table(
         "runs": job.measured(),
         "trivial": trivial(source, splits, job.measures.hidden[2]),
     }
+    missed = job.missed(report["runs"])
+    if missed:
+        report["missed_rates"] = missed
+        warnings.warn(" ".join(missed), stacklevel=2)
     chosen = TableReport(report).best()
     shown = {"plain": 0} | ({} if chosen is None else {"impartial": report["runs"].index(chosen)})
     report["conflicts"] = job.measures.conflicts(job.stack.model, job.history["checks"], shown)
@@ -99,8 +124,9 @@ class _Training:
     ) -> None:
         self.config, self.splits, self.choices = config, splits, choices(config.runs)
         self._folder, self._tick, self._save_seconds = folder, tick, save_seconds
+        weights = {word: weights_of_columns(word, splits) for word in dict.fromkeys(c.columns for c in self.choices)}
         runs = [
-            Run(seed, method_of(c.method), config.training.lr, c.kl_weight, c.restored)
+            Run(seed, method_of(c.method), config.training.lr, c.kl_weight, c.restored, weights[c.columns][seed])
             for c in self.choices
             for seed in splits.seeds
         ]
@@ -108,7 +134,7 @@ class _Training:
         self.stack = self._make_stack(runs)
         self.best = Best(self.stack)
         self.measures = Measures(config, splits, self.seeds)
-        labels = [[c.method, c.kl_weight, c.restored] for c in self.choices]
+        labels = [[c.method, c.kl_weight, c.restored, *filter(None, [c.columns])] for c in self.choices]
         self.history: dict[str, Any] = {"choices": labels, "seeds": splits.seeds, "checks": []}
         self.seconds, self._steps = 0.0, 0
 
@@ -170,26 +196,54 @@ class _Training:
     def _check(self, epoch: int) -> float:
         """Validate; returns the lowest error of all runs."""
         scores, shares = self.measures.on_validation(self.stack.model)
-        self.best.offer(scores)
-        self.history["checks"].append(
-            {
-                "epoch": epoch,
-                "step": epoch * self.stack.steps_per_epoch,
-                "validation": plain(scores),
-                "loss": plain(self.stack.loss),
-                "shares": plain(shares),  # of the first seed
-            }
-        )
+        check = {
+            "epoch": epoch,
+            "step": epoch * self.stack.steps_per_epoch,
+            "validation": plain(scores),
+            "loss": plain(self.stack.loss),
+            "shares": plain(shares),  # of the first seed
+        }
+        off, control = None, self.stack.control
+        if control is not None:
+            rates = self.measures.rates(self.stack.model)
+            check |= {"rate": plain(rates), "kl_weight": plain(control.weights())}
+            off = self.stack.calibrate(rates)
+        self.best.offer(scores, off)
+        self.history["checks"].append(check)
         return float(self.best.scores.min())
 
     def measured(self) -> list[dict[str, Any]]:
         """An entry for every choice, with a list over seeds for every measure."""
         results, n = self.measures.on_test(self.stack.model, self.best.scores), len(self.splits.seeds)
         return [
-            {"method": c.method, "kl_weight": c.kl_weight, "restored": c.restored}
+            c.about()
             | {name: plain(values[i * n : (i + 1) * n]) for name, values in results.items()}
+            | ({} if wanted_rate(c.kl_weight) is None else self._held(slice(i * n, (i + 1) * n)))
             for i, c in enumerate(self.choices)
         ]
+
+    def _held(self, replicas: slice) -> dict[str, Any]:
+        """How a rate was held over training: the KL weight of the best weights, and rates and weights over checks.
+
+        The latter are the smallest, the middle and the largest of the seeds.
+        """
+        checks = self.history["checks"]
+        at = {check["step"]: check["kl_weight"][replicas] for check in checks}
+        best = [int(step) for step in self.best.steps[replicas].tolist()]
+        weights = [at[step][seed] if step in at else None for seed, step in enumerate(best)]
+        over = {name: [_spread(check[name][replicas]) for check in checks] for name in ("rate", "kl_weight")}
+        return {"weight": weights, "held": {"steps": list(at), **over}}
+
+    def missed(self, runs: Sequence[dict[str, Any]]) -> list[str]:
+        """A sentence for every run whose rate, by its median over seeds, is not the one that it was to hold."""
+        found = []
+        for run in runs:
+            target = wanted_rate(run["kl_weight"])
+            rate, weight = (_spread(run[name])[1] for name in ("rate", "weight")) if target else (None, None)
+            if target is not None and (rate is None or misses(rate, target)):
+                who = " of " + ", ".join(filter(None, [run["method"], run.get("column_weights", "")]))
+                found.append(missed_rate(rate or math.nan, target, weight or math.nan, who))
+        return found
 
     # ---------------------------------------------------------------- checkpoints
 
@@ -214,3 +268,9 @@ class _Training:
         self.history, self.seconds = state["history"], state["seconds"]
         # older checkpoints were all written at the end of an epoch
         self._steps = int(state["steps"] if "steps" in state else state["epoch"] * self.stack.steps_per_epoch)
+
+
+def _spread(values: Sequence[float | None]) -> list[float | None]:
+    """The smallest, the middle and the largest number; None where there is none."""
+    known = sorted(x for x in values if x is not None)
+    return [known[0], statistics.median(known), known[-1]] if known else [None] * 3

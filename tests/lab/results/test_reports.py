@@ -97,7 +97,7 @@ def test_places_that_are_not_there_are_named(tmp_path):
 
 
 def test_reports_of_other_experiments_are_refused():
-    with pytest.raises(ValueError, match="report should be of a table experiment. Found 'multimodal'"):
+    with pytest.raises(ValueError, match="report should be of a table or panel experiment. Found 'multimodal'"):
         TableReport(multimodal_report())
 
 

@@ -92,6 +92,7 @@ SETTINGS = {
     "validation": ({"dropout": 0.3, "impartial": {"LI": GradNorm(lr=0.1)}}, {"validation": 0.25}),
     "warm-up": ({"objective": "siwae"}, {"kl_warm_up": 2.5, "clip_norm": 1.0}),
     "care": ({"objective": "siwae"}, {"learning_rate_warm_up": 1.5, "clip_expert_norm": 0.5}),
+    "rate": ({"kl_weight": "rate:1", "dropout": 0.3}, {"validation": 0.25}),
     "momentum": ({}, {"optimizer": lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9)}),
     "holes": ({"experts": "mixture-of-products"}, {}),
     "data set": ({"dropout": 0.5, "impartial": {"LI": PCGrad()}}, {}),
@@ -127,10 +128,10 @@ def test_a_training_goes_on_exactly_where_it_was(monkeypatch, tmp_path, whole, s
     assert model.history == history
     assert_same(weights(model), expected)
     assert torch.equal(torch.get_rng_state(), random)
-    steps = 4 if setting == "validation" else STEPS
+    steps = 4 if setting in ("validation", "rate") else STEPS
     assert [row["step"] for row in history] == (
         list(range(1, 3 * steps + 1))
-        if setting != "validation"
+        if setting not in ("validation", "rate")
         else [1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 12]
     )
 

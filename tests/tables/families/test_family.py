@@ -1,13 +1,16 @@
 """A family of one's own is one class: every engine takes it, and knows none by name."""
 
-from typing import ClassVar
+import re
+from pathlib import Path
+from typing import ClassVar, get_args
 
 import pytest
 import torch
 
 from evenhand.common import log_normal
 from evenhand.impartial import IMTLG, PCGrad, Sum
-from evenhand.tables.families import FAMILIES, Family, Latent, Sizes, StackedLinear
+from evenhand.tables import families
+from evenhand.tables.families import FAMILIES, Family, FamilyName, Latent, Sizes, StackedLinear
 from evenhand.tables.inference import (
     encode,
     expectations,
@@ -28,18 +31,15 @@ class Linear(Family):
 
     name = "linear"
     objectives: ClassVar = ("elbo", "iwae")
+    default = Sizes(n_latent=2)
 
-    def __init__(self, n_inputs, likelihood, *, seeds, n_latent=2):
+    def __init__(self, n_inputs, likelihood, *, seeds, n_latent):
         super().__init__()
         self.likelihood, self.n_latent, self.n_noise = likelihood, n_latent, n_latent
         draws = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.mean = StackedLinear(n_inputs, n_latent, draws)
         self.head = StackedLinear(n_latent, likelihood.n_parameters, draws, fan_out=likelihood.fan_out)
         self.steps_seen = []
-
-    @classmethod
-    def build(cls, n_inputs, likelihood, seeds, sizes):
-        return cls(n_inputs, likelihood, seeds=seeds, n_latent=sizes.n_latent or 2)
 
     def architecture(self):
         return {"n_inputs": self.mean.weight.shape[-1], "n_latent": self.n_latent}
@@ -57,9 +57,6 @@ class Linear(Family):
 
     def most_probable(self, inputs):
         return self.infer(inputs, inputs.new_zeros(len(inputs), 1, inputs.shape[1], self.n_latent))
-
-    def prior(self, n, generator):
-        return Latent.of_samples(torch.randn(1, 1, n, self.n_latent, generator=generator))
 
     def decode(self, latent, blocks=(), *, frozen=False):
         z = latent.z.flatten(1, 2)
@@ -135,3 +132,43 @@ def test_the_same_network_is_built_from_its_architecture(name):
     assert all(torch.equal(x, second.state_dict()[key]) for key, x in first.state_dict().items())
     assert set(family.objectives) <= {"elbo", "iwae", "dreg"}
     assert first.n_latent == 3
+
+
+def test_families_are_found_by_name():
+    assert list(FAMILIES) == list(get_args(FamilyName)) == [family.name for family in FAMILIES.values()]
+    assert FAMILIES["vaem"] is families.VAEM
+    with pytest.raises(KeyError):
+        FAMILIES["nobody"]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_sizes_that_nobody_names_are_those_of_the_family(name):
+    raw, family = table(), FAMILIES[name]
+    preparation = Preparation.fit(family, raw, SCHEMA, [range(40)], [0])
+    built = preparation.network(preparation.rows(preparation.encode(raw)).n_inputs, [0]).architecture()
+    own = family.default
+    assert built["n_latent"] == (own.n_latent or len(SCHEMA))
+    assert (built.get("n_hidden"), built.get("n_layers")) == (own.n_hidden, own.n_layers)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_that_says_so_has_a_gaussian_posterior(name):
+    raw, family = table(), FAMILIES[name]
+    preparation = Preparation.fit(family, raw, SCHEMA, [range(40)], [0])
+    rows = preparation.rows(preparation.encode(raw))
+    network = preparation.network(rows.n_inputs, [0]).eval()
+    seen = network.look(rows.split(rows.record[:5])[0].unsqueeze(0))
+    if family.posterior_is_gaussian:
+        assert all(part.shape == (1, 5, network.n_latent) for part in network.encode(seen))
+    else:
+        with pytest.raises(ValueError, match="model should be one whose q"):
+            network.encode(seen)
+
+
+def test_few_files_know_a_family_beside_its_own_folder():
+    """Those that list it, describe it to users, cite its paper, or take it by default: at most four."""
+    house = Path(families.__file__).parents[2]
+    outside = [file for file in house.rglob("*.py") if "_vaem" not in file.parts]
+    assert len(outside) > 100
+    knowing = [file.name for file in outside if re.search("vaem", file.read_text(encoding="utf-8"), re.IGNORECASE)]
+    assert sorted(knowing) == ["__init__.py", "_acquire.py", "_reward.py", "_tabular_vae.py"]

@@ -1,5 +1,7 @@
 """The estimator: holes, the next visit, new histories, and what it refuses."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -152,6 +154,7 @@ def test_scikit_learn_can_copy_it():
         ({"hide": 0}, "hide should be a number > 0"),
         ({"max_seconds": -1}, "max_seconds should be a number > 0"),
         ({"method": "best"}, "method should be"),
+        ({"kl_weight": "rate:0"}, "kl_weight should be a number >= 0, or a rate to hold .* Found 'rate:0'"),
         ({"schema": 3}, "schema should be a Schema, a mapping or None. Found 3"),
     ],
 )
@@ -208,7 +211,10 @@ def test_files_that_are_something_else(fitted, tmp_path):
 
     other = tmp_path / "other.safetensors"
     write_tensors(other, {"x": torch.zeros(1)}, {"class": "TabularVAE", "format": 1})
-    with pytest.raises(ValueError, match="should be a file that save"):
+    with pytest.raises(ValueError, match="holds a TabularVAE. Load it with TabularVAE.load"):
+        LongitudinalVAE.load(other)
+    write_tensors(other, {"x": torch.zeros(1)}, {"of": "somebody else"})
+    with pytest.raises(ValueError, match="should be a file that save.. of LongitudinalVAE wrote"):
         LongitudinalVAE.load(other)
     broken = tmp_path / "broken.safetensors"
     write_tensors(broken, {"x": torch.zeros(1)}, {"class": "LongitudinalVAE", "format": 1})
@@ -218,3 +224,39 @@ def test_files_that_are_something_else(fitted, tmp_path):
     changed._fitted = fitted._fitted
     with pytest.raises(ValueError, match="method should be a name to be saved"):
         changed.save(tmp_path / "x.safetensors")
+
+
+def test_a_rate_is_held_by_any_method(holes):
+    for method in ("sum", "imtlg"):
+        options = {"max_epochs": 60, "batch_size": 8, "n_hidden": 16, "patience": 40, "random_state": 0}
+        model = LongitudinalVAE(id="who", time="year", method=method, kl_weight="rate:1.5", **options).fit(holes)
+        assert model.rate_ == pytest.approx(1.5, rel=0.03)
+        assert {"kl_weight", "off"} <= set(model.history_[-1])
+        weights = [row["kl_weight"] for row in model.history_]
+        assert len(set(weights)) > 10  # it moves
+
+
+def test_a_rate_that_cannot_be_reached_is_told(holes):
+    model = LongitudinalVAE(id="who", time="year", kl_weight="rate:500", max_epochs=2, n_hidden=4, random_state=0)
+    with pytest.warns(UserWarning, match="The rate of visits should be 500 nats per row. Found .* take no more"):
+        model.fit(holes)
+
+
+def test_a_saved_model_that_held_a_rate_is_the_one_nearest_to_it(holes, tmp_path):
+    options = {"max_epochs": 30, "batch_size": 8, "n_hidden": 8, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # whether the rate is reached is not the question
+        model = LongitudinalVAE(id="who", time="year", kl_weight="rate:1", **options).fit(holes)
+    nearest = min(row["off"] for row in model.history_)
+    assert model.rate_ in [row["rate"] for row in model.history_ if row["off"] == nearest]
+    model.save(tmp_path / "model.safetensors")
+    again = LongitudinalVAE.load(tmp_path / "model.safetensors")
+    assert (again.kl_weight, again.rate_) == ("rate:1", model.rate_)
+
+
+def test_rates_of_rows_are_those_of_the_training(fitted, holes):
+    found = fitted.rates(holes)
+    assert found.shape == (len(holes),)
+    assert (found >= 0).all()
+    one = holes[holes["who"] == "p3"]
+    assert fitted.rates(one) == pytest.approx(found[(holes["who"] == "p3").to_numpy()], rel=1e-4)

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from evenhand.tables.longitudinal._histories import Clock, Histories, visits_of
-from evenhand.tables.longitudinal._network import _kl
 from evenhand.tables.longitudinal._visits import Visits, between, carried, hidden_at_random
 
 
@@ -69,10 +68,3 @@ def test_whole_visits_are_hidden():
     kept = hidden_at_random(mask, 0.0, 0.3, torch.Generator().manual_seed(0))
     assert set(kept.sum(-1).unique().tolist()) == {0.0, 3.0}
     assert kept.mean().item() == pytest.approx(0.7, abs=0.05)
-
-
-def test_kl_is_that_of_torch():
-    q = torch.randn(5, 3), torch.rand(5, 3) + 0.1
-    p = torch.randn(5, 3), torch.rand(5, 3) + 0.1
-    known = torch.distributions.kl_divergence(torch.distributions.Normal(*q), torch.distributions.Normal(*p))
-    assert torch.allclose(_kl(q, p), known.sum(-1), atol=1e-5)

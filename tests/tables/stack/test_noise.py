@@ -23,7 +23,8 @@ def noise(seeds, n=20, offset=0, **options):
 def draws(source, steps):
     for _ in range(steps):
         source.prepare()
-        yield source.take()
+        yield source.look()
+        source.advance()
 
 
 def test_shapes():

@@ -233,7 +233,8 @@ def noise(seeds=(4, 9, 4), n=20, **options):
 def draws(source, steps):
     for _ in range(steps):
         source.prepare()
-        yield [x.clone() for x in vars(source.take()).values()]
+        yield [x.clone() for x in vars(source.look()).values()]
+        source.advance()
 
 
 @pytest.mark.parametrize("n", range(13))

@@ -155,7 +155,7 @@ def test_a_hidden_cell_is_scored_and_not_seen(model, column):
         values[2, column] = value
         record = rows_for(model, type(data)(values, data.mask[:4]), heads).record.unsqueeze(0)
         draw = Draw(torch.arange(4).unsqueeze(0), noise, None, visible if hidden else None, None)
-        return training._plain_loss(record, draw, training.kl_weights).item()
+        return training._loss_of(record, draw, training.kl_weights).item()
 
     assert loss(0.0) != loss(1.0)
     assert torch.equal(seen[0], seen[1])
@@ -181,7 +181,8 @@ def test_a_step_is_adam_on_the_bound(objective):
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     for _ in range(4):
         noise.prepare()
-        draw = noise.take()
+        draw = noise.look()
+        noise.advance()
         inputs, targets, mask = rows.split(rows.record[draw.rows[0]].unsqueeze(0))
         seen = inputs * (mask * draw.visible)[..., rows.owners] * draw.keep
         latent = model.infer(seen, draw.normal)
@@ -212,7 +213,7 @@ def test_a_step_of_hivae_by_hand():
         n_columns=len(SCHEMA), n_uniform=training.noise._n_uniform,
     )  # fmt: skip
     noise.prepare()
-    draw = noise.take()
+    draw = noise.look()
     inputs, targets, mask = (t.clone() for t in rows.split(rows.record[draw.rows[0]].unsqueeze(0)))
     numbers = model.likelihood.n_normalised
     centre, spread = torch.zeros(1, 1, numbers), torch.ones(1, 1, numbers)
@@ -275,7 +276,7 @@ def test_the_kl_weight_rises_over_its_warm_up():
     weights = []
     training = stack([Run(0, Sum(), kl_weight=2.0), Run(1, Sum())], kl_warm_up=4)
     loss = training._loss
-    training._loss = lambda record, draw, w: weights.append(w.tolist()) or loss(record, draw, w)
+    training._loss = lambda w: weights.append(w.tolist()) or loss(w)
     training.train(6)
     assert weights == [[0.5, 0.25], [1.0, 0.5], [1.5, 0.75], [2.0, 1.0], [2.0, 1.0], [2.0, 1.0]]
 

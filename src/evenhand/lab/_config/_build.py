@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import MappingProxyType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ...common import check_choice
@@ -47,6 +47,13 @@ def _checked(value: Any, hint: Any, name: str) -> Any:
         value = str(value) if type(value) is int else value  # training.precision=32 without quotes
         check_choice(name, value, get_args(hint))
         return value
+    if isinstance(hint, UnionType):  # a number or a word
+        number = float(value) if type(value) is int else value
+        if type(number) not in get_args(hint):
+            raise ValueError(
+                f"{name} should be of type {' or '.join(t.__name__ for t in get_args(hint))}. Found {value!r}."
+            )
+        return number
     if hint is float and type(value) is int:
         return float(value)
     if type(value) is not hint:  # a bool is no int here

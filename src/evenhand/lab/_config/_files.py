@@ -15,14 +15,20 @@ from ...common import ArgumentError
 from ...tables.schema import toml_value
 from ._build import build, to_plain
 from ._multimodal import MultimodalExperiment
+from ._panels import PanelExperiment
 from ._survival import SurvivalExperiment
 from ._tables import TableExperiment
 
-Experiment = TableExperiment | MultimodalExperiment | SurvivalExperiment
+Experiment = TableExperiment | PanelExperiment | MultimodalExperiment | SurvivalExperiment
 
 # The one dictionary from a name in a TOML file to a class.
 EXPERIMENTS: Mapping[str, type[Experiment]] = MappingProxyType(
-    {"table": TableExperiment, "multimodal": MultimodalExperiment, "survival": SurvivalExperiment}
+    {
+        "table": TableExperiment,
+        "panel": PanelExperiment,
+        "multimodal": MultimodalExperiment,
+        "survival": SurvivalExperiment,
+    }
 )
 
 
@@ -40,7 +46,7 @@ def read_config(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
     """The experiment that a TOML file describes.
 
     Args:
-        path: The file. Its first key is ``experiment``, "table" or "multimodal".
+        path: The file. Its first key is ``experiment``, such as "table" or "multimodal".
         overrides: Settings that replace those of the file, such as "training.epochs=10".
     """
     path = Path(path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from ...common import ArgumentError, check_integer, check_number
+from ...common import ArgumentError, check_integer, check_kl_weight, check_number
 from ...datasets import MULTIMODAL, multimodal, own_place
 from ...datasets.judges import Judge
 from ...modalities.objectives import Bound
@@ -79,7 +79,7 @@ class MultimodalModel:
         experts: A product ("mvae"), a mixture ("mmvae"), or a mixture of products ("mopoe").
         n_layers: Hidden layers of networks that leave the choice.
         local_step: Where a likelihood is multiplied by the largest dimension over its own.
-        kl_weight: Weight of the rate.
+        kl_weight: Weight of the rate; "rate:8" for one that holds a mean rate of the experts in nats.
         scale: How encoders make scales of posteriors positive, where the data set leaves the choice: "softmax" as
             in the paper, or "softplus"; empty for what the data set has by default.
     """
@@ -87,12 +87,12 @@ class MultimodalModel:
     experts: ExpertsLabel = "mmvae"
     n_layers: int = 1
     local_step: LocalStep = "forward"
-    kl_weight: float = 1.0
+    kl_weight: float | str = 1.0
     scale: Literal["", "softmax", "softplus"] = ""
 
     def __post_init__(self) -> None:
         check_integer("model.n_layers", self.n_layers)
-        check_number("model.kl_weight", self.kl_weight)
+        check_kl_weight("model.kl_weight", self.kl_weight)
 
 
 @dataclass(frozen=True)

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from ...common import ArgumentError, check_integer, check_number
+from ...common import ArgumentError, check_integer, check_kl_weight, check_number
 from ...impartial import PAPER_METHODS, method_of
 from ...tables.families import FAMILIES, FamilyName
 from ...tables.objectives import ObjectiveName
 from ...tables.stack import check_objective
 from ._build import WRITTEN_IF_SET
+from ._column_weights import check_column_weights
 
 
 @dataclass(frozen=True)
-class Data:
-    """What is learnt.
+class Place:
+    """Where a table is, and how it is read.
 
     Attributes:
         name: One of `evenhand.datasets.NAMES`, or
         path: a file (CSV, TSV, Parquet, Feather).
         schema: A schema in TOML for that file; it is inferred if empty.
         sha256: Of that file and its schema. It is filled in before a run, so that another content is another run.
-        rows: How many rows to take, at random; 0 for all.
-        encoding: How the encoder sees categories: the paper's "codes", or "one-hot". HI-VAE has its own encoding.
-        positive: What is learnt of positive numbers: the paper's "log", or "centred". HI-VAE has "log1p".
         header: Whether the first line of a text file holds names, "yes" or "no"; it is found out if empty.
         missing: Words of a text file that stand for missing cells, beside the usual ones.
     """
@@ -34,9 +32,6 @@ class Data:
     path: str = ""
     schema: str = ""
     sha256: str = ""
-    rows: int = 0
-    encoding: Literal["codes", "one-hot"] = "codes"
-    positive: Literal["log", "centred"] = "log"
     header: Literal["", "yes", "no"] = field(default="", metadata=WRITTEN_IF_SET)
     missing: tuple[str, ...] = field(default=(), metadata=WRITTEN_IF_SET)
 
@@ -47,23 +42,49 @@ class Data:
             raise ValueError("data.schema should stand beside data.path: public data sets have their own schema.")
         if (self.header or self.missing) and not self.path:
             raise ValueError("data.header and data.missing should stand beside data.path: they say how it is read.")
-        check_integer("data.rows", self.rows, 0)
+
+    @property
+    def title(self) -> str:
+        """The name, or that of the file without its ending."""
+        return self.name or Path(self.path).name.partition(".")[0]
 
     @property
     def files(self) -> tuple[str, ...]:
         """The files that are read."""
         return tuple(filter(None, (self.path, self.schema)))
 
-    def beside(self, folder: Path) -> Data:
+    def beside(self, folder: Path) -> Self:
         """The same: paths in a config are those of the folder in which a command is typed."""
         return self
 
     def check_content(self) -> None:
         """Nothing to do: tables are read and checked when a run begins."""
 
-    def without_folders(self) -> Data:
+    def without_folders(self) -> Self:
         """The same, wherever its files lie."""
         return replace(self, path=Path(self.path).name, schema=Path(self.schema).name)
+
+
+@dataclass(frozen=True)
+class Data(Place):
+    """What is learnt: a table of single rows.
+
+    Attributes:
+        rows: How many rows to take, at random; 0 for all.
+        encoding: How the encoder sees categories: the paper's "codes", or "one-hot". HI-VAE has its own encoding.
+        positive: What is learnt of positive numbers: the paper's "log", or "centred". HI-VAE has "log1p".
+        preprocessing: What real and positive numbers are divided by: their deviation if empty, or what "lipschitz"
+            standardization says.
+    """
+
+    rows: int = 0
+    encoding: Literal["codes", "one-hot"] = "codes"
+    positive: Literal["log", "centred"] = "log"
+    preprocessing: Literal["", "lipschitz"] = field(default="", metadata=WRITTEN_IF_SET)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("data.rows", self.rows, 0)
 
 
 @dataclass(frozen=True)
@@ -141,19 +162,25 @@ class Training:
 class Runs:
     """The replicas of the stack: every method with every seed, and plain training at every KL weight.
 
+    Where KL weights hold rates, as "rate:8", every method is trained at each of these.
+
     Attributes:
         methods: The choices of f; "sum" is plain training and is always there.
         seeds: Of splits, weights, batches and noise.
-        kl_weights: KL weights of plain training; 1 is always there. (Impartial training has 1.)
+        kl_weights: KL weights of plain training, and rates that all hold; 1 is there, or only rates are. (Impartial
+            training has 1.)
         unrestored: Whether every f is also trained without norm restoration.
         label: What the directory of the run is called besides, such as "diagnose".
+        column_weights: Weights of columns with which plain training is run too: "nominal:4" for columns of a kind or
+            "nominal" ones, "gradient" for the inverse lengths of gradients at the start.
     """
 
     methods: tuple[str, ...] = PAPER_METHODS
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
-    kl_weights: tuple[float, ...] = (1.0,)
+    kl_weights: tuple[float | str, ...] = (1.0,)
     unrestored: bool = False
     label: str = field(default="", metadata=WRITTEN_IF_SET)
+    column_weights: tuple[str, ...] = field(default=(), metadata=WRITTEN_IF_SET)
 
     def __post_init__(self) -> None:
         for method in self.methods:
@@ -162,10 +189,30 @@ class Runs:
             raise ValueError(f"runs.methods should be different and have 'sum' among them. Found {self.methods}.")
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
             raise ValueError(f"runs.seeds should be different numbers from 0. Found {self.seeds}.")
-        if 1.0 not in self.kl_weights or len(set(self.kl_weights)) < len(self.kl_weights):
-            raise ValueError(f"runs.kl_weights should be different and have 1 among them. Found {self.kl_weights}.")
         for weight in self.kl_weights:
-            check_number("runs.kl_weights", weight)
+            check_kl_weight("runs.kl_weights", weight)
+        if (
+            not self.kl_weights
+            or len(set(self.kl_weights)) < len(self.kl_weights)
+            or 1.0 not in (self.fixed or [1.0])
+        ):
+            raise ValueError(
+                f"runs.kl_weights should be different and have 1 among them, or only rates. Found {self.kl_weights}."
+            )
+        if len(set(self.column_weights)) < len(self.column_weights):
+            raise ValueError(f"runs.column_weights should be different. Found {self.column_weights}.")
+        for word in self.column_weights:
+            check_column_weights("runs.column_weights", word)
+
+    @property
+    def fixed(self) -> list[float]:
+        """The KL weights that are numbers."""
+        return [weight for weight in self.kl_weights if not isinstance(weight, str)]
+
+    @property
+    def rates(self) -> list[str]:
+        """Those that hold a rate."""
+        return [weight for weight in self.kl_weights if isinstance(weight, str)]
 
 
 @dataclass(frozen=True)
@@ -204,9 +251,14 @@ class TableExperiment:
             check_objective(FAMILIES[self.model.name], self.objective.name)
         except ArgumentError as error:
             raise error.about("objective.name") from error
+        if self.data.preprocessing and (self.model.name, self.model.parameters) != ("vae", "natural"):
+            raise ArgumentError(
+                "data.preprocessing",
+                'be empty but for model.name = "vae" with natural parameters: others normalise in their own way',
+                repr(self.data.preprocessing),
+            )
 
     @property
     def name(self) -> str:
         """What the experiment is called: data, perhaps a label, model, objective."""
-        data = self.data.name or Path(self.data.path).name.partition(".")[0]
-        return "-".join(filter(None, (data, self.runs.label, self.model.name, self.objective.name)))
+        return "-".join(filter(None, (self.data.title, self.runs.label, self.model.name, self.objective.name)))

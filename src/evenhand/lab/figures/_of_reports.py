@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from ...tables.schema import Schema
+from ...common import wanted_rate
+from ...tables.schema import Kind, Schema
 from ..results import (
     MODELS,
     OBJECTIVES,
@@ -20,13 +21,17 @@ from ..results import (
     TableReport,
     chosen_results,
     column_pairs,
+    contests,
     data_of,
     ordered,
     run_label,
     title_of,
+    weighted,
 )
+from ._frontier import Rival, frontier
 from ._pair_plot import pair_plot
 from ._parallel import parallel_coordinates
+from ._rate_control import Held, held_chart
 from ._rate_distortion import Point, rate_distortion
 from ._svg import element, file, text, text_width
 
@@ -48,17 +53,21 @@ def rate_distortions(reports: Iterable[Mapping[str, Any]], *, folders: Sequence[
     found = ordered(reports)
     if not found:
         raise ValueError("reports should have at least one of a table experiment. Found none.")
-    charts = [rate_chart(report, width=PANEL) for report in found]
-    wide, tall = min(PANELS_IN_A_ROW, len(found)), TITLE + 340 + GAP
-    parts = []
-    for i, (report, chart) in enumerate(zip(found, charts, strict=True)):
-        left, top = (i % wide) * (PANEL + GAP), (i // wide) * tall
-        title = text(44, 16, title_of(report), "title")
-        moved = element("g", chart, transform=f"translate(0 {TITLE:g})")
-        parts.append(element("g", title, moved, transform=f"translate({left:g} {top:g})"))
-    width, height = wide * (PANEL + GAP) - GAP, -(-len(found) // wide) * tall
+    charts = {title_of(report): rate_chart(report, width=PANEL) for report in found}
+    parts, width, height = _side_by_side(charts, 340)
     label = f"Error over rate of {', '.join(map(title_of, found))}."
     return {"all": file(width, height + 24, label, *parts, _legend(found, height + 8), role="group")}
+
+
+def _side_by_side(charts: Mapping[str, Markup], tall: float) -> tuple[list[Markup], float, float]:
+    """Panels with their titles, and the width and height that they take."""
+    wide, tall = min(PANELS_IN_A_ROW, len(charts)), TITLE + tall + GAP
+    parts = []
+    for i, (name, chart) in enumerate(charts.items()):
+        left, top = (i % wide) * (PANEL + GAP), (i // wide) * tall
+        moved = element("g", chart, transform=f"translate(0 {TITLE:g})")
+        parts.append(element("g", text(44, 16, name, "title"), moved, transform=f"translate({left:g} {top:g})"))
+    return parts, wide * (PANEL + GAP) - GAP, -(-len(charts) // wide) * tall
 
 
 def rate_chart(report: TableReport, *, width: float) -> Markup:
@@ -101,6 +110,81 @@ def _legend(reports: Sequence[TableReport], y: float) -> Markup:
         parts.append(element("g", sign, text(16, 4, label, "name"), transform=f"translate({at:g} {y:g})"))
         at += 44 + text_width(label)
     return element("g", *parts)
+
+
+def frontiers(reports: Iterable[Mapping[str, Any]], *, folders: Sequence[Path] = ()) -> dict[str, str]:
+    """Errors of numbers against those of categories at one rate, for every table that has both.
+
+    Args:
+        reports: Of runs that hold a rate; those of one table share a panel.
+        folders: Are not needed.
+    """
+    charts = {}
+    for contest in contests(reports):
+        found = [r for entry in contest.entries[:1] for r in _weighted_sums(entry.report)]
+        if not found or not math.isfinite(found[0].numbers + found[0].categories):
+            continue
+        chosen = contest.best("f")
+        others = [e for e in contest.entries if e.arm not in ("plain", "column weights") and e is not chosen]
+        points = [*((e, "other unrestored" if e.arm.startswith("Lip") else "other") for e in others)]
+        points += [] if chosen is None else [(chosen, "chosen")]
+        found += [Rival(e.label, *_both_errors(e.report, e.run), class_) for e, class_ in points]
+        label = f"Errors of numbers and of categories on {contest.title} at {contest.rate:g} nats."
+        charts[f"{contest.title}, {contest.rate:g} nats"] = frontier(found, label, width=PANEL)
+    if not charts:
+        raise ValueError("reports should have one of a table with numbers and categories. Found none.")
+    parts, width, height = _side_by_side(charts, 300)
+    return {"all": file(width, height, f"Frontiers of {', '.join(charts)}.", *parts, role="group")}
+
+
+def _weighted_sums(report: TableReport) -> list[Rival]:
+    """Plain training and weights of columns by kind, on one line; other weights beside it."""
+    plain = Rival("plain", *_both_errors(report, report.plain), "curve")
+    found = [plain]
+    for run in sorted(report.weighted(), key=lambda run: float(weighted(run).partition(":")[2] or 0)):
+        class_ = "curve" if ":" in weighted(run) else "weights"
+        found.append(Rival(weighted(run).replace(":", " × "), *_both_errors(report, run), class_))
+    return found
+
+
+def _both_errors(report: TableReport, run: Run) -> tuple[float, float]:
+    """Mean errors of numbers and of categories: medians over seeds."""
+    errors = np.array(run["columns"], float)
+    nominal = np.array([Kind(kind).nominal for kind in report.kinds])
+    means = [errors[:, columns].mean(1) if columns.any() else np.full(len(errors), np.nan)
+             for columns in (~nominal, nominal)]  # fmt: skip
+    known = [x[np.isfinite(x)] for x in means]
+    numbers, categories = (float(np.median(x)) if len(x) else math.nan for x in known)
+    return numbers, categories
+
+
+def rate_controls(reports: Iterable[Mapping[str, Any]], *, folders: Sequence[Path] = ()) -> dict[str, str]:
+    """How rates settled on every table: medians over seeds of rates on validation rows, and of KL weights.
+
+    Args:
+        reports: Of runs that hold a rate; a panel for each.
+        folders: Are not needed.
+    """
+    charts, rows = {}, 0
+    for report in ordered(reports):
+        target, runs = wanted_rate(report.reference), [run for run in report.runs if "held" in run]
+        if target is None:
+            continue
+        curves = [_held(report, run) for run in runs]
+        rows = max(rows, len(curves))
+        smooth = report.report["config"]["data"].get("preprocessing")
+        title = f"{title_of(report)}{', Lipschitz' if smooth else ''}, {target:g} nats"
+        charts[title] = held_chart(curves, target, f"Rates and KL weights over training on {title}.", width=PANEL)
+    if not charts:
+        raise ValueError("reports should have at least one of runs that hold a rate. Found none.")
+    parts, width, height = _side_by_side(charts, 350 + 16 * rows)
+    return {"all": file(width, height, f"Rates over training of {', '.join(charts)}.", *parts, role="group")}
+
+
+def _held(report: TableReport, run: Run) -> Held:
+    held = run["held"]
+    rates, weights = ([math.nan if x[1] is None else x[1] for x in held[name]] for name in ("rate", "kl_weight"))
+    return Held(run_label(run).rpartition(",")[0], held["steps"], rates, weights)
 
 
 def parallels(reports: Reports, *, folders: Sequence[Path] = ()) -> dict[str, str]:

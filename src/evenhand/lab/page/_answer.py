@@ -152,6 +152,7 @@ def tiles(read: TableReport, chosen: Run | None) -> list[dict[str, Any]]:
             ("hidden", "Mean error, hidden cells", 3, "a fair test" if fair(read) else "not hidden in training"),
             ("log_likelihood", "log p of a row", 1, "in nats; higher is better"),
         )
+        if measure != "log_likelihood" or not read.is_panel
     ]
     counted = tally(column_pairs(read, chosen))
     worse = f"{counted.worse} worse, {counted.same} the same"

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from ...impartial import method_label
 from ..figures import rate_distortion, rate_points
-from ..results import UNKNOWN, Cell, Run, TableReport, fair, run_label
+from ..results import UNKNOWN, Cell, Run, TableReport, fair, run_label, weight_text
 from ._answer import p_words, plain_at_rate
 from ._columns import WIDTHS
 from ._html_table import Column, html_table
@@ -87,7 +87,7 @@ def _line(read: TableReport, run: Run, chosen: Run | None) -> list[str | Cell]:
     wins = UNKNOWN if base else Cell(read.wins(run), words=f"{read.wins(run)} of {len(read.seeds)}")
     return [
         label + (" — chosen" if run is chosen else ""),
-        Cell(run["kl_weight"], words=f"{run['kl_weight']:g}"),
+        Cell(math.nan if isinstance(run["kl_weight"], str) else run["kl_weight"], words=weight_text(run)),
         "yes" if run["restored"] else "no",
         Cell(read.mean(run, "validation")),
         Cell(read.median(run, "error")),

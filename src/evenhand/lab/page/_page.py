@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from ...common import whole_file
 from ..figures import chart_css, legal
+from ..results import OF_COLUMNS
 from ._multimodal import multimodal_context
 from ._table import table_context
 
@@ -60,13 +61,13 @@ def page(
     but its own.
 
     Args:
-        report: The report of a table experiment, or of one or several multimodal experiments.
+        report: The report of a table or panel experiment, or of one or several multimodal experiments.
         samples: For a table experiment: "real" rows, and the rows of every label that the report says were generated.
         images: For multimodal experiments: for each a PNG of its samples, or None.
     """
     reports = [report] if isinstance(report, Mapping) else list(report)
     kinds = {r.get("experiment") for r in reports}
-    if kinds == {"table"} and len(reports) == 1:
+    if kinds <= set(OF_COLUMNS) and len(reports) == 1:
         template, context = "table.html.j2", table_context(reports[0], samples)
     elif kinds == {"multimodal"}:
         pictures = [None] * len(reports) if images is None else images
@@ -74,8 +75,8 @@ def page(
     else:
         found = ", ".join(str(r.get("experiment")) for r in reports) or "none"
         raise ValueError(
-            f"report should be one of a table experiment, or some of multimodal ones. Found {found}. Write a page "
-            "for every table."
+            f"report should be one of a table or panel experiment, or some of multimodal ones. Found {found}. Write "
+            "a page for every table."
         )
     names = ", ".join(str(r["name"]) for r in reports)
     source = names if len(reports) <= 3 else f"{len(reports)} reports"

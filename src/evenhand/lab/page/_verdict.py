@@ -14,7 +14,21 @@ from typing import Any
 from markupsafe import Markup
 
 from ..figures import number
-from ..results import CODES, FEW, HOLES, ROWS, Advice, Cell, Role, Run, TableReport, fair, few_rows, verdict
+from ..results import (
+    CODES,
+    FEW,
+    HOLES,
+    ROWS,
+    Advice,
+    Cell,
+    Role,
+    Run,
+    TableReport,
+    fair,
+    few_rows,
+    verdict,
+    weight_text,
+)
 from ._html_table import Column, HtmlTable, html_table
 from ._parts import count
 
@@ -103,7 +117,7 @@ def _name(run: Run) -> str:
     """What a run is called by those who are to train like it, with names that `--method` takes."""
     if run["method"] != "sum":
         return f"impartial training with {run['method']}"
-    return "plain training" if run["kl_weight"] == 1 else f"plain training with KL weight {run['kl_weight']:g}"
+    return "plain training" if run["kl_weight"] == 1 else f"plain training with KL weight {weight_text(run)}"
 
 
 def _table(advice: list[Advice]) -> HtmlTable:
@@ -122,7 +136,7 @@ def _cell(advice: Advice, role: Role) -> Cell:
     if role not in advice.runs:
         return Cell(math.nan)
     run, value = advice.runs[role], number(advice.values[role], advice.purpose.digits)
-    which = {"plain": "", "smaller": f" (× {run['kl_weight']:g})", "impartial": f" ({run['method']})"}[role]
+    which = {"plain": "", "smaller": f" (× {weight_text(run)})", "impartial": f" ({run['method']})"}[role]
     return Cell(advice.values[role], words=f"{value}{which}", bold=role == advice.taken)
 
 
@@ -150,11 +164,17 @@ def _sample(read: TableReport, advice: Advice) -> str:
 
 
 def _encode(read: TableReport, advice: Advice) -> str:
-    chosen = f"method={advice.run['method']!r}, kl_weight={advice.run['kl_weight']:g}"
+    chosen = f"method={advice.run['method']!r}, kl_weight={weight_text(advice.run, quoted=True)}"
+    if read.is_panel:
+        data = read.report["config"]["data"]
+        return f"LongitudinalVAE(id={data['id']!r}, time={data['time']!r}, {chosen}).fit(df).reconstruct(df)"
     return f"TabularVAE(model={_family(read)!r}, {chosen}).fit(df).encode(df)"
 
 
 def _options(read: TableReport, advice: Advice) -> list[str]:
+    if read.is_panel:
+        data = read.report["config"]["data"]
+        return ["--id", str(data["id"]), "--time", str(data["time"]), *advice.options]
     return ["--family", _family(read), *advice.options]
 
 

@@ -2,13 +2,26 @@
 
 from ._beside_paper import all_live, beside_the_paper
 from ._columns import ColumnErrors, Tally, column_pairs, medians, tally
-from ._costs import controls, equal_rate, overhead, reached
+from ._costs import controls, interpolated_rate, overhead, reached
+from ._families import families_at_rate, read_families
+from ._held import Contest, Entry, contests, equal_rate, equal_rate_errors, read_held
 from ._of_modalities import OBJECTIVES, coherence_by_objective, log_likelihoods, table3, table4, table5, table9
 from ._of_tables import table1, table2, table6, table7, table8
 from ._order import Reports, ordered, title_of
 from ._published import DATA, GROUPS, SETTINGS
 from ._relevant import read_benchmarks, read_experiments, run_folders
-from ._reports import FORMAT, OPPOSED, SLACK, Run, TableReport, read_reports, run_label
+from ._reports import (
+    FORMAT,
+    OF_COLUMNS,
+    OPPOSED,
+    SLACK,
+    Run,
+    TableReport,
+    read_reports,
+    run_label,
+    weight_text,
+    weighted,
+)
 from ._score_rows import (
     BASELINE,
     Result,
@@ -37,6 +50,7 @@ __all__ = [
     "HOLES",
     "MODELS",
     "OBJECTIVES",
+    "OF_COLUMNS",
     "OPPOSED",
     "ROWS",
     "SETTINGS",
@@ -45,6 +59,8 @@ __all__ = [
     "Advice",
     "Cell",
     "ColumnErrors",
+    "Contest",
+    "Entry",
     "Line",
     "Reports",
     "Result",
@@ -64,14 +80,18 @@ __all__ = [
     "collected",
     "column_pairs",
     "columns_of",
+    "contests",
     "controls",
     "corrected_paired_t_test",
     "data_of",
     "different_settings",
     "equal_rate",
+    "equal_rate_errors",
     "fair",
+    "families_at_rate",
     "few_rows",
     "impartiality_label",
+    "interpolated_rate",
     "latent_rows",
     "log_likelihood_rows",
     "log_likelihoods",
@@ -82,6 +102,8 @@ __all__ = [
     "reached",
     "read_benchmarks",
     "read_experiments",
+    "read_families",
+    "read_held",
     "read_reports",
     "read_survivals",
     "reconstruction_rows",
@@ -100,5 +122,7 @@ __all__ = [
     "tally",
     "title_of",
     "verdict",
+    "weight_text",
+    "weighted",
     "wilson",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 from ._of_modalities import coherence_by_objective
 from ._order import Reports, ordered, title_of
 from ._published import OVERHEAD, TABLE1, Pair
-from ._reports import Run, TableReport
+from ._reports import OF_COLUMNS, Run, TableReport
 from ._survivors import survival
 from ._table import Cell, Table
 
@@ -54,7 +54,7 @@ def controls(reports: Reports, *, published: bool = True) -> Table:
     return Table("Reconstruction, and what it costs", header, rows, notes, 2, breaks)
 
 
-def equal_rate(reports: Reports, *, published: bool = True) -> Table:
+def interpolated_rate(reports: Reports, *, published: bool = True) -> Table:
     """The chosen method beside plain training at the same rate, where KL weights let us know it.
 
     Args:
@@ -81,7 +81,7 @@ def equal_rate(reports: Reports, *, published: bool = True) -> Table:
         "Plain training over KL weights, interpolated at the rate of the impartial choice. Reached: whether it comes "
         "to that rate (within 3 %); if not, the nearest end of its curve stands here. One KL weight is no curve."
     ]
-    return Table("At equal rate", header, rows, notes, 2)
+    return Table("At equal rate, interpolated", header, rows, notes, 2)
 
 
 def overhead(reports: Reports, *, published: bool = True) -> Table:
@@ -108,7 +108,7 @@ def overhead(reports: Reports, *, published: bool = True) -> Table:
 
 def reached(report: Mapping[str, Any]) -> Table:
     """What one run came to: the table of its report alone."""
-    if report["experiment"] == "table":
+    if report["experiment"] in OF_COLUMNS:
         return controls([report], published=False)
     if report["experiment"] == "survival":
         return survival([report])
@@ -121,7 +121,8 @@ def reached(report: Mapping[str, Any]) -> Table:
 
 def _controlled(report: TableReport) -> list[Run]:
     chosen = [report.best(), report.best(restored=False)]
-    return [*report.curve, *(run for run in chosen if run is not None)]
+    plain = report.curve or [report.plain]
+    return [*plain, *report.weighted(), *(run for run in chosen if run is not None)]
 
 
 def _has_quality(report: TableReport) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._published import DATA, SETTINGS, TABLE1
-from ._reports import TableReport
+from ._reports import OF_COLUMNS, TableReport
 
 Reports = Iterable[Mapping[str, Any]]
 
@@ -42,4 +42,4 @@ def title_of(report: TableReport) -> str:
 
 
 def _of_table_experiments(reports: Reports) -> list[TableReport]:
-    return [TableReport(report) for report in reports if report["experiment"] == "table"]
+    return [TableReport(report) for report in reports if report["experiment"] in OF_COLUMNS]

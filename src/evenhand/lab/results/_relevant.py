@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._reports import read_reports
+from ._reports import OF_COLUMNS, read_reports
 
 Report = dict[str, Any]
 Note = Callable[[str], None]
@@ -25,7 +25,7 @@ def read_experiments(
         experiment: The kind, "table" or "multimodal".
         any_network: Whether runs with other networks than the paper's are taken where there are no such runs.
     """
-    found = [report for report in read_reports(*places) if report["experiment"] == experiment]
+    found = [r for r in read_reports(*places) if r["experiment"] == experiment and not holds_rates(r)]
     ours = [report for report in found if _as_in_the_paper(report)]
     if any_network:
         ours = ours or found
@@ -34,7 +34,7 @@ def read_experiments(
             f"There should be finished runs for {name} in {', '.join(map(str, places))}. Found none. To run them: "
             f"evenhand reproduce {name}"
         )
-    return _one_of_each(ours, note)
+    return one_of_each(ours, note)
 
 
 def read_benchmarks(
@@ -61,7 +61,12 @@ def _as_in_the_paper(report: Report) -> bool:
     return report["experiment"] != "table" or not report["config"]["model"].get("within_range", False)
 
 
-def _one_of_each(reports: Sequence[Report], note: Note) -> list[Report]:
+def holds_rates(report: Report) -> bool:
+    """Whether all runs hold a rate: such reports have tables of their own."""
+    return report["experiment"] in OF_COLUMNS and all(isinstance(run["kl_weight"], str) for run in report["runs"])
+
+
+def one_of_each(reports: Sequence[Report], note: Note) -> list[Report]:
     """Of several reports of the same experiment, that of the longest training."""
     found: dict[tuple[str, str], Report] = {}
     for report in reports:

@@ -13,10 +13,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common import wanted_rate
 from ...impartial import method_label, short_method_label
 from ...tables.estimator import HARDLY
 from ...tables.schema import Kind
-from ._statistics import ALPHA, corrected_paired_t_test
+from ._statistics import ALPHA, Alternative, corrected_paired_t_test
 
 FORMAT = 1  # of report.json
 OPPOSED = -0.05  # gradients with a lower cosine are in conflict; nearer to zero they are not
@@ -27,9 +28,13 @@ Run = Mapping[str, Any]
 
 _NEEDED = {
     "table": ("name", "config", "data", "seeds", "runs"),
+    "panel": ("name", "config", "data", "seeds", "runs"),
     "multimodal": ("name", "config", "data", "scores"),
     "survival": ("name", "data", "experts", "runs"),
 }
+
+OF_COLUMNS = ("table", "panel")
+"""Experiments whose reports have runs with errors of columns."""
 
 # ---------------------------------------------------------------- reading
 
@@ -79,18 +84,18 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 class TableReport:
-    """The report of a table experiment, and what tables and figures ask of it.
+    """The report of an experiment on a table, or on a panel, and what tables and figures ask of it.
 
     Numbers that a report lacks (null) are NaN. Seeds without a finite number are left out of medians and means; but
     they count against a method where one is chosen, and what fails where plain training does not is not tested.
 
     Args:
-        report: As `read_reports` gives it, with "experiment" = "table".
+        report: As `read_reports` gives it, with "experiment" = "table" or "panel".
     """
 
     def __init__(self, report: Mapping[str, Any]) -> None:
-        if report.get("experiment") != "table":
-            raise ValueError(f"report should be of a table experiment. Found {report.get('experiment')!r}.")
+        if report.get("experiment") not in OF_COLUMNS:
+            raise ValueError(f"report should be of a table or panel experiment. Found {report.get('experiment')!r}.")
         self.report = report
         self.name: str = report["name"]
         self.data: Mapping[str, Any] = report["data"]
@@ -106,9 +111,16 @@ class TableReport:
                 )
 
     @property
+    def is_panel(self) -> bool:
+        """Whether its rows belong to things over time."""
+        return bool(self.report["experiment"] == "panel")
+
+    @property
     def setting(self) -> str:
-        """Model and objective as the paper writes them: "VAE-ELBO", "VAE-DReG", "HI-VAE"."""
+        """Model and objective as the paper writes them: "VAE-ELBO", "VAE-DReG", "HI-VAE"; or the estimator's name."""
         config = self.report["config"]
+        if self.is_panel:
+            return "LongitudinalVAE"
         model, objective = config["model"]["name"], config["objective"]["name"]
         if (model, objective) == ("hivae", "elbo"):
             return "HI-VAE"
@@ -116,17 +128,27 @@ class TableReport:
         return f"{'HI-VAE' if model == 'hivae' else model.upper()}-{title}"
 
     @cached_property
+    def reference(self) -> float | str:
+        """The KL weight at which methods are compared: 1, or the first rate that is held if only rates are."""
+        weights = [run["kl_weight"] for run in self.runs]
+        return weights[0] if weights and all(isinstance(weight, str) for weight in weights) else 1.0
+
+    @cached_property
     def plain(self) -> Run:
-        """Plain training at KL weight 1."""
-        found = [run for run in self.curve if run["kl_weight"] == 1]
+        """Plain training at KL weight 1, or at the rate that all hold."""
+        found = [run for run in self._sums if run["kl_weight"] == self.reference]
         if not found:
             raise ValueError(f"{self.name} should have a run of plain training ('sum') at KL weight 1. Found none.")
         return found[0]
 
     @property
+    def _sums(self) -> list[Run]:
+        return [run for run in self.runs if run["method"] == "sum" and run["restored"] and not weighted(run)]
+
+    @property
     def curve(self) -> list[Run]:
-        """Plain training at all its KL weights, the largest first."""
-        found = [run for run in self.runs if run["method"] == "sum" and run["restored"]]
+        """Plain training at all its KL weights, the largest first; rates that are held are no part of it."""
+        found = [run for run in self._sums if not isinstance(run["kl_weight"], str)]
         return sorted(found, key=lambda run: -run["kl_weight"])
 
     @cached_property
@@ -138,8 +160,13 @@ class TableReport:
         return run
 
     def impartial(self, *, restored: bool = True) -> list[Run]:
-        """All impartial methods at KL weight 1."""
-        return [r for r in self.runs if r["method"] != "sum" and r["kl_weight"] == 1 and r["restored"] == restored]
+        """All impartial methods at KL weight 1, or at the rate that all hold."""
+        at = self.reference
+        return [r for r in self.runs if r["method"] != "sum" and r["kl_weight"] == at and r["restored"] == restored]
+
+    def weighted(self) -> list[Run]:
+        """Plain training with weights of columns, at KL weight 1 or at the rate that all hold."""
+        return [run for run in self.runs if weighted(run) and run["kl_weight"] == self.reference]
 
     def best(self, *, restored: bool = True) -> Run | None:
         """The impartial method with the lowest mean validation error over seeds, None if there is none.
@@ -147,15 +174,16 @@ class TableReport:
         A method that fails in some seeds comes after all that fail in fewer.
         """
 
-        def rank(run: Run) -> tuple[int, float]:
-            return len(self.seeds) - len(_finite(self.values(run, "validation"))), self.mean(run, "validation")
+        return min(self.impartial(restored=restored), key=self.rank, default=None)
 
-        return min(self.impartial(restored=restored), key=rank, default=None)
+    def rank(self, run: Run) -> tuple[int, float]:
+        """By which runs are chosen, the smallest first: seeds that failed, then the mean validation error."""
+        return len(self.seeds) - len(_finite(self.values(run, "validation"))), self.mean(run, "validation")
 
     def label(self, run: Run) -> str:
         """What a run is called, such as "vanilla, KL x 0.3" or "GradNorm 1 >> PCGrad, not restored"."""
-        weight = [] if run["kl_weight"] == 1 else [f"KL x {run['kl_weight']:g}"]
-        return ", ".join([method_label(run["method"]), *weight, *([] if run["restored"] else ["not restored"])])
+        parts = [method_label(run["method"]), *_weights_in_words(run, "x")]
+        return ", ".join([*parts, *([] if run["restored"] else ["not restored"])])
 
     def short_label(self, run: Run) -> str:
         """The method of a run as the paper's table 7 writes it."""
@@ -185,15 +213,15 @@ class TableReport:
         """In how many seeds a run has a lower error than plain training."""
         return int((self.values(run, "error") < self.values(self.plain, "error")).sum())
 
-    def p_value(self, run: Run) -> float:
+    def p_value(self, run: Run, measure: str = "error", *, alternative: Alternative = "less") -> float:
         """The corrected paired t-test that a run beats plain training, one-sided; NaN if there is no test."""
-        ours, plain = self.values(run, "error"), self.values(self.plain, "error")
+        ours, plain = self.values(run, measure), self.values(self.plain, measure)
         both = np.isfinite(ours) & np.isfinite(plain)
         if both.sum() < 2 or (np.isfinite(plain) & ~both).any():
             return math.nan
         differences = ours[both] - plain[both]
         ratio = self.data["test_rows"] / self.data["train_rows"]
-        return corrected_paired_t_test(differences, ratio, alternative="less").pvalue
+        return corrected_paired_t_test(differences, ratio, alternative=alternative).pvalue
 
     def significant(self, run: Run) -> bool:
         """Whether the error of a run is lower than that of plain training, at the paper's level of 0.1."""
@@ -253,8 +281,27 @@ class TableReport:
 def run_label(run: Run) -> str:
     """What pages and figures call a run, where plain training is plain: "plain, KL × 0.3"."""
     parts = ["plain" if run["method"] == "sum" else method_label(run["method"])]
-    parts += [f"KL × {run['kl_weight']:g}"] if run["kl_weight"] != 1 else []
+    parts += _weights_in_words(run, "×")
     return ", ".join([*parts, *([] if run["restored"] else ["not restored"])])
+
+
+def weighted(run: Run) -> str:
+    """What columns count in a run, in the words of its config; empty where all count the same."""
+    return str(run.get("column_weights", ""))
+
+
+def weight_text(run: Run, *, quoted: bool = False) -> str:
+    """The KL weight of a run as users write it: "0.3", or "rate:8" (in quotes where it is code)."""
+    weight = run["kl_weight"]
+    return (repr(weight) if quoted else weight) if isinstance(weight, str) else f"{weight:g}"
+
+
+def _weights_in_words(run: Run, times: str) -> list[str]:
+    weight, kind, factor = run["kl_weight"], *weighted(run).partition(":")[::2]
+    columns = [f"{kind} {times} {factor}" if factor else f"1 / {kind}"] if kind else []
+    if isinstance(weight, str):
+        return [*columns, f"{wanted_rate(weight):g} nats"]
+    return [*columns, *([] if weight == 1 else [f"KL {times} {weight:g}"])]
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:

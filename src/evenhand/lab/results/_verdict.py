@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ._reports import Run, TableReport
+from ._reports import Run, TableReport, weight_text
 
 Role = Literal["plain", "smaller", "impartial"]
 """Plain training, plain training with a smaller weight of the KL term, impartial training; the simplest first."""
@@ -68,7 +68,7 @@ class Advice:
     @property
     def options(self) -> list[str]:
         """The options of `impute` and `sample` that train like this."""
-        return ["--method", str(self.run["method"]), "--kl-weight", f"{self.run['kl_weight']:g}"]
+        return ["--method", str(self.run["method"]), "--kl-weight", weight_text(self.run)]
 
 
 def few_rows(read: TableReport) -> bool:

@@ -52,7 +52,8 @@ class MultimodalVAE(nn.Module):
         prior_expert: Whether the prior is a member of every product; by default with "product" only.
         preserve_norm: Whether blocks keep the length of the plain sum; small experts run away then (paper/survival).
         local_step: Where likelihoods are brought to one dimension: "backward", "forward" (no bound then), or "none".
-        kl_weight: Weight of the rate.
+        kl_weight: Weight of the rate; "rate:8" for one that moves in training such that experts keep 8 nats of a
+            row on average, of validation rows if there are any.
         micro_batch: Decode about this many latent samples at a time: the same gradients in less memory, slower.
         n_negatives: Other rows that "contrastive" compares a row with.
         contrast: Weight of the evidence in "contrastive".
@@ -95,7 +96,7 @@ class MultimodalVAE(nn.Module):
         prior_expert: bool | None = None,
         preserve_norm: bool = False,
         local_step: LocalStep = "backward",
-        kl_weight: float = 1.0,
+        kl_weight: float | str = 1.0,
         micro_batch: int | None = None,
         n_negatives: int = 5,
         contrast: float = 2.0,

@@ -21,6 +21,8 @@ def check_training(loop: Loop) -> None:
         raise ValueError("precision should be 'bf16-mixed' or '16-mixed' for half precision: densities need more.")
     if loop.checkpoint_every and loop.folder is None:
         raise ValueError("folder should be given with checkpoint_every: it is where checkpoints go.")
+    if loop.kl_warm_up and loop.model.target_rate is not None:
+        raise ValueError(f"kl_warm_up should be 0 where kl_weight holds a rate. Found {loop.kl_warm_up}.")
     for name, what in (("kl_warm_up", "KL weight"), ("learning_rate_warm_up", "learning rate")):
         if not 0 <= (found := getattr(loop, name)) <= loop.epochs:
             raise ValueError(

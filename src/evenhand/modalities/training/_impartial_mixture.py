@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ...common import log_normal
+from ...common import log_normal, wanted_rate
 from ...impartial import Method, scale_gradient
 from ..models import Experts, MixtureTerms, MixtureVAE, log_densities
 from ..networks import architecture_text
@@ -114,8 +114,13 @@ class ImpartialMixture(nn.Module):
 
     @property
     def kl_weight(self) -> float:
-        """The weight of the rate."""
-        return self.options.kl_weight
+        """The weight of the rate; 1, as in a bound of the evidence, outside of a training that holds a rate."""
+        return 1.0 if self.target_rate else float(self.options.kl_weight)
+
+    @property
+    def target_rate(self) -> float | None:
+        """The mean rate of the experts in nats that training holds, if any."""
+        return wanted_rate(self.options.kl_weight)
 
     def noise(self, n_rows: int, generator: torch.Generator | None = None) -> Tensor:
         """Standard normal numbers for a batch, ``[A, K, B, L]``; one more column if samples are to be chosen."""

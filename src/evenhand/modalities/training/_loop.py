@@ -17,6 +17,7 @@ from ..rows import Modalities
 from ._batches import Batch, epoch_batches
 from ._check import check_training
 from ._health import EVERY, Health
+from ._held_rate import HeldRate
 from ._luck import drawing_from, luck_of
 from ._means import Means
 from ._random_state import random_states, restore_random_states
@@ -92,6 +93,8 @@ class Loop:
                 self._after_epoch()
         if self._best is not None:
             self.model.load_state_dict(self._best)
+        if self._held is not None and (missed := self._held.missed()) and self.fabric.is_global_zero:
+            warnings.warn(missed, stacklevel=2)
         for logger in self.fabric.loggers:
             logger.save()  # some keep rows in memory until then
 
@@ -124,6 +127,8 @@ class Loop:
         self.model.train()
         alone = self._device.type == "cuda" and self.fabric.world_size == 1
         self._captured = CapturedStep(self._update, generators=[self._luck]) if self.compile and alone else None
+        target = self.model.target_rate
+        self._held = None if target is None else HeldRate(target, self._device)
         self._warm_up = self._warm_up_of(optimizer) if self.learning_rate_warm_up else None
         self._seen, self._lately = (Means(self._device, len(self._columns())) for _ in range(2))
         self._shown: dict[str, float] = {}
@@ -141,7 +146,7 @@ class Loop:
         rank, world = self.fabric.global_rank, self.fabric.world_size
         # noise for the rows of all processes, so that their number changes nothing
         noise = self.model.noise(batch.n_rows, self._generator)[:, :, rank::world]
-        weight = torch.full((1,), self._kl_weight(), device=self._device)
+        weight = self._weight_of_step()
         # processes average; unequal parts must count as rows
         share = torch.full((1,), noise.shape[2] * world / batch.n_rows, device=self._device)
         progress = torch.full((1,), float(self._done), device=self._device)
@@ -162,6 +167,9 @@ class Loop:
         probe = others["noise"].new_zeros(len(self.model.network.subsets), requires_grad=True)
         step = Step(*self._module(values, others.get("observed"), *told, probe, self.clip_expert_norm))
         self.fabric.backward((step.loss * others["share"]).sum())
+        if self._held is not None:
+            sums: Any = self.fabric.all_reduce(HeldRate.sums(step), reduce_op="sum")
+            self._held.see(sums)
         numbers = means_and_counts(step, *self._lengths(step.loss, probe), others["noise"].shape[2])
         self._seen.add(*numbers)
         self._lately.add(*numbers)
@@ -194,7 +202,14 @@ class Loop:
             f"{'.' if self.folder is None else '; the last checkpoint is unharmed.'}"
         )
 
+    def _weight_of_step(self) -> Tensor:
+        if self._held is not None:
+            return self._held.weight()  # on a GPU it stays there
+        return torch.full((1,), self._kl_weight(), device=self._device)
+
     def _kl_weight(self) -> float:
+        if self._held is not None:
+            return float(self._held.weight())
         weight: float = self.model.kl_weight
         done = self._epoch + self._position / self.steps_per_epoch
         return weight * min(1.0, done / self.kl_warm_up) if self.kl_warm_up else weight
@@ -236,6 +251,7 @@ class Loop:
         generator = torch.Generator(self._device).manual_seed(self.seed)
         assert self.validation is not None
         total, number = torch.zeros(2, len(self.model.names), device=self._device, dtype=torch.float64)
+        rates = torch.zeros(2, device=self._device, dtype=torch.float64)
         self.model.eval()
         with torch.no_grad(), self.fabric.autocast():
             for index in torch.arange(len(self.validation)).split(self.batch_size):
@@ -244,12 +260,16 @@ class Loop:
                 step = Step(*self.model(batch.values, batch.mask(), noise))
                 total += step.log_likelihood * step.n_likelihood
                 number += step.n_likelihood
+                rates += HeldRate.sums(step)
         self.model.train()
         score: float = self.model.score(total / number.clamp(min=1))
         if not math.isfinite(score):
             raise FloatingPointError(f"The log-likelihoods of the validation rows should be finite. Found {score}.")
-        if score > self._best_score:
+        nearer = self._held is not None and self._held.measure(rates)
+        if nearer or (score > self._best_score and (self._held is None or self._held.as_near)):
             self._best_score = score
+            if self._held is not None:
+                self._held.choose()
             self._best = {name: x.detach().clone() for name, x in self.model.state_dict().items()}
         return score
 
@@ -266,6 +286,8 @@ class Loop:
             self._shown = self._means(self._seen)
             row |= self._shown
         row["kl_weight"] = self._kl_weight()
+        if self._held is not None:
+            row["rate"] = self._held.shown(measured=score is not None)
         if score is not None:
             row["validation"] = score
         self.history.append(row)
@@ -321,6 +343,7 @@ class Loop:
                 "history": self.history,
                 "best": self._best,
                 "best_score": self._best_score,
+                "held": None if self._held is None else self._held.state_dict(),
             }
             write_checkpoint(self.folder, state)
         self.fabric.barrier()
@@ -335,6 +358,8 @@ class Loop:
         self._seen.restore(state["seen"])
         self.history[:] = state["history"]
         self._best_score = state["best_score"]
+        if self._held is not None:
+            self._held.load_state_dict(state["held"])
         if state["best"] is not None:
             self._best = {name: x.to(self._device) for name, x in state["best"].items()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ...common import ArgumentError, check_choice, check_flag, check_integer, check_number
+from ...common import ArgumentError, check_choice, check_flag, check_integer, check_kl_weight, check_number
 from ..objectives import BOUNDS, OBJECTIVES, Objective, Tightness, rule_of
 
 Gradient = Literal["stl", "dreg", "plain"]
@@ -38,7 +38,7 @@ class Options:
         preserve_norm: Whether blocks keep the length of the plain sum.
         local_step: Where a likelihood is multiplied by the largest dimension over its own: in the "backward" pass
             (the paper), "forward" (its code; a baseline that changes the reported bound), or "none".
-        kl_weight: Weight of the rate.
+        kl_weight: Weight of the rate; "rate:8" for one that moves such that experts keep 8 nats per row on average.
         micro_batch: Decode about this many rows at a time, in less memory.
         n_negatives: For the contrastive objective, how many other rows a row is compared with.
         contrast: For the contrastive objective, the weight gamma of the evidence.
@@ -51,7 +51,7 @@ class Options:
     gradient: Gradient = "stl"
     preserve_norm: bool = False
     local_step: LocalStep = "backward"
-    kl_weight: float = 1.0
+    kl_weight: float | str = 1.0
     micro_batch: int | None = None
     n_negatives: int = 5
     contrast: float = 2.0
@@ -64,7 +64,7 @@ class Options:
         check_integer("n_backward", self.n_backward, optional=True)
         check_integer("n_negatives", self.n_negatives)
         check_integer("micro_batch", self.micro_batch, optional=True)
-        check_number("kl_weight", self.kl_weight)
+        check_kl_weight("kl_weight", self.kl_weight)
         check_number("contrast", self.contrast)
         check_flag("preserve_norm", self.preserve_norm)
         if self.tightness is not None and self.objective != "siwae":

@@ -17,6 +17,7 @@ class Trainable(Protocol):
     names: list[str]
     expert_names: list[str]
     kl_weight: float
+    target_rate: float | None  # in nats, if the KL weight is to hold a rate
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Tensor:
         """Standard normal numbers for a batch, ``[A, K, B, L]``."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...common import wanted_rate
 from ...impartial import AUTO_METHODS, Method, method_of
 
 NUMBER = int | float | np.integer | np.floating
@@ -22,11 +23,11 @@ training alone: a second candidate cost half of the time, and guesses of hidden 
 
 def candidates(
     method: str | Method | Sequence[str | Method],
-    kl_weight: str | float | Sequence[float],
+    kl_weight: str | float | Sequence[float | str],
     *,
     direct: bool = False,
-) -> list[tuple[str, Method, float]]:
-    """All pairs to try, as (name, method, KL weight); where there is a direct way, "auto" is one of each."""
+) -> list[tuple[str, Method, float | str]]:
+    """All pairs to try, as (name, method, KL weight or rate); where there is a direct way, "auto" is one of each."""
     if isinstance(method, str) and method in ("auto", "thorough"):
         few = FEW_METHODS[:1] if direct else FEW_METHODS
         methods: Sequence[str | Method] = few if method == "auto" else AUTO_METHODS
@@ -40,11 +41,18 @@ def candidates(
     return [(n, method_of(m), w) for n, m in zip(names, methods, strict=True) for w in weights]
 
 
-def _kl_weights(kl_weight: str | float | Sequence[float], automatic: Sequence[float]) -> Sequence[float]:
+def _kl_weights(kl_weight: str | float | Sequence[float | str], automatic: Sequence[float]) -> Sequence[float | str]:
     if isinstance(kl_weight, str) and kl_weight == "auto":
         return automatic
     several = isinstance(kl_weight, list | tuple | np.ndarray)
     weights: list[Any] = list(kl_weight) if several else [kl_weight]  # type: ignore[arg-type]
-    if not weights or not all(isinstance(w, NUMBER) and 0 <= w < float("inf") for w in weights):
-        raise ValueError(f"kl_weight should be a number >= 0, a list of them, or 'auto'. Found {kl_weight!r}.")
-    return [float(w) for w in weights]
+    if not weights or not all(map(_is_weight, weights)):
+        raise ValueError(
+            "kl_weight should be a number >= 0, a rate to hold such as 'rate:8', a list of them, or 'auto'. Found "
+            f"{kl_weight!r}."
+        )
+    return [str(w) if wanted_rate(w) else float(w) for w in weights]
+
+
+def _is_weight(value: Any) -> bool:
+    return bool(wanted_rate(value) or (isinstance(value, NUMBER) and 0 <= value < float("inf")))

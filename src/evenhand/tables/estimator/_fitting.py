@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...common import find_device
+from ...common import find_device, missed_rate, misses, wanted_rate
 from ..families import FAMILIES, Family, Sizes
 from ..frames import RawTable, forms_of
 from ..inference import encode, head_gradients, rates_and_bounds, trivial_guess
@@ -114,10 +114,13 @@ class Fitting:
         masking = self._masking(model)
         columns = self._describe(model, said, opinions, masking)
         rate = float(self._rates(model, self._held_out.once)[0].mean())
+        target = wanted_rate(label["kl_weight"])
+        if target is not None and misses(rate, target):
+            warnings.warn(missed_rate(rate, target, label["weight"]), stacklevel=4)
         return Outcome(
             fitted=self._fitted(model, opinions, masking),  # from here on the model is on the CPU
             method=label["method"],
-            kl_weight=label["kl_weight"],
+            kl_weight=label.get("weight", label["kl_weight"]),
             selection=search.labels,
             history=search.history,
             columns=columns,
@@ -136,6 +139,8 @@ class Fitting:
         runs = [Run(self._seed, method, options.lr, weight) for _, method, weight in tried]
         per_epoch = max(1, len(self._train) // min(options.batch_size, len(self._train)))
         epochs = options.max_epochs or self._usual_epochs(per_epoch)
+        if options.kl_warm_up and any(wanted_rate(weight) for _, _, weight in tried):
+            raise ValueError(f"kl_warm_up should be 0 where kl_weight holds a rate. Found {options.kl_warm_up}.")
         if options.kl_warm_up > epochs:
             raise ValueError(
                 f"kl_warm_up should be at most the {epochs} epochs of training. Found {options.kl_warm_up}."

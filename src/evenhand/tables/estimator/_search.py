@@ -29,7 +29,7 @@ class Search:
         stack: A replica for every candidate.
         steps: Steps of the longest training.
         score: What is to be small, for every replica ``[R]``; looked at many times.
-        rate: The rate of every replica ``[R]``, for the record.
+        rate: The rate of every replica ``[R]``, for the record and for KL weights that hold one.
         labels: A record for every candidate, which the outcome is added to.
         always: Candidates (by number) of which the best one is never dropped before the end.
         patience: Validations without improvement of any replica before training ends.
@@ -67,12 +67,17 @@ class Search:
             )
         self._rescore()
         self._record()
-        winner = int(self._best.scores.argmin())
+        winner = self._winner()
         label = self.labels[self._alive[winner]]
         label["chosen"] = True
         self._keep([winner])
         self._best.restore()
         return label
+
+    def _winner(self) -> int:
+        """The best of those that are nearest to the rates they were to hold; of all, where there is none to hold."""
+        off = self._best.off
+        return int(torch.where(off == off.min(), self._best.scores, torch.inf).argmin())
 
     def _train(self) -> None:
         every = max(1, self.steps // CHECKS)
@@ -100,10 +105,21 @@ class Search:
 
     def _check(self) -> bool:
         scores = self.score()
-        self.history.append({"step": int(self.stack.steps), "replicas": len(scores), "error": float(scores.min())})
+        row: dict[str, Any] = {"step": int(self.stack.steps), "replicas": len(scores), "error": float(scores.min())}
+        self.history.append(row)
         before = float(self._best.scores.min())
-        self._best.offer(self._with_beside(scores))
-        return float(self._best.scores.min()) < before
+        if self.stack.control is None:
+            self._best.offer(self._with_beside(scores))
+            return float(self._best.scores.min()) < before
+        rates = self.rate()
+        row |= {"candidates": list(self._alive), "rates": rates.tolist(), "kl_weights": self._weights()}
+        return bool(self._best.offer(self._with_beside(scores), self.stack.calibrate(rates)).any())
+
+    def _weights(self) -> list[float]:
+        """The KL weights of the moment."""
+        control = self.stack.control
+        weights: list[float] = (self.stack.kl_weights if control is None else control.weights()).tolist()
+        return weights
 
     def _with_beside(self, scores: Tensor) -> Tensor:
         return scores if self.beside is None else scores + self.beside().to(scores)
@@ -114,9 +130,11 @@ class Search:
             self._best.rescore(self.score)
 
     def _record(self) -> None:
-        rates = self.rate().tolist()
-        for i, score, rate in zip(self._alive, self._best.scores.tolist(), rates, strict=True):
+        found = zip(self._alive, self._best.scores.tolist(), self.rate().tolist(), self._weights(), strict=True)
+        for i, score, rate, weight in found:
             self.labels[i].update(error=score, rate=rate, steps=int(self.stack.steps))
+            if self.stack.control is not None:
+                self.labels[i]["weight"] = weight
 
     def _drop(self, share: float) -> None:
         """Only the best are kept, and the best of those that always are."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ... import __version__
-from ...common import LatentMixture, check_format, read_tensors, write_tensors
+from ...common import LatentMixture
 from ..families import FAMILIES, Family
-from ..frames import Form
 from ..kinds import Preprocessing
 from ..schema import Column, Schema
 from ..stack import Preparation
@@ -23,7 +20,7 @@ from ._fitted import Fitted, tensors_of
 from ._fitting import Outcome
 from ._masking import Masking
 from ._opinions import Opinions
-from ._template import describe_template, make_template
+from ._saved import frames_of, part_of, read_estimator, write_estimator
 
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
@@ -36,9 +33,6 @@ def save(estimator: TabularVAE, path: Path) -> None:
     """Write everything that the estimator's methods need; an existing file is replaced only by a whole one."""
     fitted = estimator._fitted
     about = {
-        "format": FORMAT,
-        "version": __version__,
-        "class": type(estimator).__name__,
         "parameters": {k: _plain(k, v, estimator) for k, v in estimator.get_params(deep=False).items()},
         "schema": fitted.schema.to_toml(),
         "preprocessing": fitted.preparation.preprocessings[0].to_dict(),
@@ -48,30 +42,14 @@ def save(estimator: TabularVAE, path: Path) -> None:
         "opinions": {name: getattr(fitted.opinions, name).tolist() for name in ("weights", "constant")},
         "seed": fitted.seed,
         "fitted": {f"{name}_": getattr(estimator, f"{name}_") for name in PLAIN},
-        "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": _names(estimator),
-        "template": describe_template(fitted.template),
-        "forms": {name: asdict(form) for name, form in fitted.forms.items()},
     }
-    write_tensors(path, tensors_of(fitted), about)
+    write_estimator(path, estimator, FORMAT, (fitted.template, fitted.forms), tensors_of(fitted), about)
 
 
 def load(cls: type[TabularVAE], path: Path) -> TabularVAE:
     """Read what `save` wrote."""
-    tensors, about = read_tensors(path)
-    _check(about, path, cls)
-    try:
-        return _restore(cls, about, tensors)
-    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError, ImportError) as error:
-        raise ValueError(f"{path} should hold what save() wrote. Its parts do not fit: {error}") from error
-
-
-def _check(about: Any, path: Path, cls: type) -> None:
-    if not isinstance(about, dict) or not isinstance(about.get("format"), int) or "class" not in about:
-        raise ValueError(f"{path} should be a file that save() of {cls.__name__} wrote. Found something else.")
-    check_format(path, about, FORMAT)
-    if about["class"] != cls.__name__:
-        raise ValueError(f"{path} holds a {about['class']}. Load it with {about['class']}.load.")
+    return read_estimator(cls, path, FORMAT, _restore)
 
 
 def _restore(cls: type[TabularVAE], about: dict[str, Any], tensors: dict[str, Tensor]) -> TabularVAE:
@@ -79,7 +57,6 @@ def _restore(cls: type[TabularVAE], about: dict[str, Any], tensors: dict[str, Te
     if isinstance(parameters["schema"], str):
         parameters["schema"] = Schema.from_toml(parameters["schema"])
     estimator = cls(**parameters)
-    estimator.n_features_in_ = about["n_features_in"]
     if about["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     fitted = _fitted(about, tensors)
@@ -97,14 +74,15 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
     family = FAMILIES[architecture.pop("family")]
     limits = torch.tensor(about["limits"], dtype=torch.float64)
     preparation = Preparation(family, [units], limits, encoding=family.encoding or "one-hot")
+    template, forms = frames_of(about)
     mixture, exact = (_arrays(tensors, of) for of in ("mixture", "exact"))
-    masking = _part(tensors, "masking.")
-    network = _network(family, preparation, architecture, _part(tensors, "network."))
+    masking = part_of(tensors, "masking")
+    network = _network(family, preparation, architecture, part_of(tensors, "network"))
     return Fitted(
         network=network,
         preparation=preparation,
-        template=make_template(about["template"]),
-        forms={name: Form(**form) for name, form in about["forms"].items()},
+        template=template,
+        forms=forms,
         seed=int(about["seed"]),
         trivial=np.array(about["trivial"]),
         opinions=_opinions(about, _arrays(tensors, "trees"), network),
@@ -124,11 +102,7 @@ def _opinions(about: dict[str, Any], trees: dict[str, Any], network: Family) -> 
 
 
 def _arrays(tensors: dict[str, Tensor], of: str) -> dict[str, Any]:
-    return {name: x.numpy() for name, x in _part(tensors, f"{of}.").items()}
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): x for name, x in tensors.items() if name.startswith(prefix)}
+    return {name: x.numpy() for name, x in part_of(tensors, of).items()}
 
 
 def _network(

@@ -47,8 +47,9 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         What settles the conflict among columns, such as "imtlg" or "gradnorm>>pcgrad"; "sum" is plain training. A
         list is raced. "auto" is plain training for "twoway", else plain training and PCGrad; "thorough" tries all,
         with several KL weights, for minutes.
-    kl_weight : "auto", float or list of float
-        The weight of the KL term. Smaller ones let rows keep more information.
+    kl_weight : "auto", float, "rate:8" or list of these
+        The weight of the KL term. Smaller ones let rows keep more information. "rate:8" is a weight that moves in
+        training such that rows keep 8 nats, so that anything is compared at equal rate.
     kl_warm_up : int
         Epochs over which the KL weight rises from zero.
     schema : Schema, mapping or None
@@ -102,13 +103,14 @@ class TabularVAE(TransformerMixin, BaseEstimator):
     schema_ : Schema
     forms_ : mapping
         What the values of every column look like in a table.
-    method_, kl_weight_ : the choice that was made
+    method_, kl_weight_ : the choice that was made; where a rate is held, the weight at the end
     selection_ : list of dict
         All candidates with their error on hidden cells, rate in nats and steps of training.
     columns_ : list of dict
         Errors, shares of the gradient and likelihoods by column: what ``report`` shows.
     history_ : list of dict
-        Validations during training.
+        Validations during training; where a rate is held, also the rates and KL weights of all candidates, which
+        ``evenhand.lab.figures.rate_control`` draws.
     rate_ : float
         KL(q || p) of held-out rows in nats.
     direct_ : float
@@ -135,7 +137,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         model: FamilyName = "twoway",
         objective: ObjectiveName = "elbo",
         method: str | Method | Sequence[str | Method] = "auto",
-        kl_weight: str | float | Sequence[float] = "auto",
+        kl_weight: str | float | Sequence[float | str] = "auto",
         kl_warm_up: int = 0,
         schema: Schema | Mapping[str, Any] | None = None,
         unsupported: Literal["error", "ignore"] = "error",

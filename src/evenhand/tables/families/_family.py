@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import torch
@@ -21,6 +21,8 @@ Heads = Callable[..., Tensor]
 
 Statistics = tuple[Tensor, Tensor]
 """Mean and deviation of the numbers of a batch, ``[R, 1, gaussians]`` each."""
+
+SMALLEST_LATENT = 2  # variables, however few columns there are
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Family(nn.Module, ABC):
     """R models of one family, side by side on one table: a replica for every seed.
 
     A family of your own is one file: a class with an encoder (`infer`, `most_probable`), a decoder (`decode`, with
-    its blocks), the way to natural parameters (`natural`), the prior, and the answers below. `FAMILIES` lists it.
+    its blocks), the way to natural parameters (`natural`), and the answers below. `FAMILIES` lists it.
 
     Attributes:
         likelihood: The heads' likelihoods.
@@ -62,6 +64,12 @@ class Family(nn.Module, ABC):
     see_mask: ClassVar[bool | None] = None
     """Whether its encoder sees which cells are visible; None where that is for the user to say."""
 
+    default: ClassVar[Sizes] = Sizes(n_hidden=50, n_layers=3)
+    """Sizes of what `build` makes where it is not told any; a family without hidden layers has None there.
+
+    Where the size of z is None, it grows with the table: a latent variable for every column.
+    """
+
     usual: ClassVar[Sizes] = Sizes(n_hidden=128, n_layers=3)
     """Sizes for a table of a user who does not say any."""
 
@@ -71,11 +79,14 @@ class Family(nn.Module, ABC):
     analytic_kl: ClassVar[bool] = False
     """Whether its ELBO always has the KL term in closed form."""
 
+    takes_dropout: ClassVar[bool] = False
+    """Whether its encoder may be shown zeros in place of inputs, as the paper's; elsewhere a zero is a cell."""
+
     guesses_directly: ClassVar[bool] = False
     """Whether it has a direct way, which learns from hidden cells."""
 
-    latent_follows_columns: ClassVar[bool] = True
-    """Whether the size of z is meant to grow with the table."""
+    posterior_is_gaussian: ClassVar[bool] = False
+    """Whether it has `encode`, the Gaussian q(z|x): what acquisition needs."""
 
     prior_is_mixture: ClassVar[bool] = False
     """Whether the prior is fitted to the data already, so that new rows need no mixture over codes."""
@@ -91,9 +102,13 @@ class Family(nn.Module, ABC):
         self.direct = None
 
     @classmethod
-    @abstractmethod
     def build(cls, n_inputs: int, likelihood: TableLikelihood, seeds: Sequence[int], sizes: Sizes) -> Family:
-        """Untrained replicas of these sizes."""
+        """Untrained replicas of these sizes; where they say nothing, of those of `default`."""
+        make: Any = cls
+        own = replace(cls.default, n_latent=cls.default.n_latent or max(SMALLEST_LATENT, likelihood.n))
+        wanted = {name: getattr(sizes, name) or size for name, size in asdict(own).items() if size is not None}
+        family: Family = make(n_inputs, likelihood, seeds=seeds, **wanted)
+        return family
 
     @abstractmethod
     def architecture(self) -> dict[str, Any]:
@@ -138,9 +153,11 @@ class Family(nn.Module, ABC):
     def most_probable(self, inputs: Tensor) -> Latent:
         """The mode of the posterior, with K = 1, from what `look` gives."""
 
-    @abstractmethod
     def prior(self, n: int, generator: torch.Generator) -> Latent:
-        """n draws from the prior, for one replica; densities are left out."""
+        """n draws from the prior, for one replica; densities are left out. Standard normal unless told otherwise."""
+        like = next(self.parameters())
+        z = torch.randn(1, 1, n, self.n_noise, generator=generator, dtype=like.dtype, device=like.device)
+        return Latent.of_samples(z)
 
     @abstractmethod
     def decode(self, latent: Latent, blocks: Sequence[Heads] = (), *, frozen: bool = False) -> Tensor:

@@ -50,7 +50,7 @@ class HIVAE(Family):
     encoding = "hivae"
     positive = "log1p"
     analytic_kl = True
-    latent_follows_columns = False
+    default = Sizes(n_latent=10)  # there are no hidden layers
     prior_is_mixture = True
 
     temperature: Tensor
@@ -92,11 +92,6 @@ class HIVAE(Family):
         columns = list(enumerate(self.likelihood.columns))
         self.owners = [inner for inner, column in columns for _ in range(column.n_locations)]
         self.scale_owners = [inner for inner, column in columns for _ in range(column.n_scales)]
-
-    @classmethod
-    def build(cls, n_inputs: int, likelihood: TableLikelihood, seeds: Sequence[int], sizes: Sizes) -> HIVAE:
-        """10 latent variables unless told otherwise; there are no hidden layers."""
-        return cls(n_inputs, likelihood, seeds=seeds, n_latent=sizes.n_latent or 10)
 
     def architecture(self) -> dict[str, Any]:
         """Sizes."""

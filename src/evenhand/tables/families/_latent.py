@@ -15,8 +15,9 @@ class Latent:
         z: ``[R, K, B, L]``.
         log_q: log q(z | x), ``[R, K, B]``.
         log_prior: log p(z), ``[R, K, B]``.
-        kl: KL(q || p) in closed form, ``[R, B]``.
+        kl: KL(q || p) of what is said of whole rows, in closed form, ``[R, B]``: the rate.
         s: HI-VAE's (relaxed) component of the mixture, ``[R, K, B, S]``.
+        cells_kl: KL(q || p) of what is said of single cells beside, ``[R, B]``; most families have nothing there.
     """
 
     z: Tensor
@@ -24,6 +25,7 @@ class Latent:
     log_prior: Tensor
     kl: Tensor
     s: Tensor | None = None
+    cells_kl: Tensor | None = None
 
     @classmethod
     def of_samples(cls, z: Tensor, s: Tensor | None = None) -> Latent:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+FEW_ROWS = 128
 
 
 class Stacked(nn.Module):
@@ -63,14 +66,48 @@ class StackedLinear(Stacked):
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs ``[R, rows, n_out]`` for inputs ``[R, rows, n_in]``."""
-        if self.bias is None:
-            return torch.bmm(x, self.weight.mT)
-        return torch.baddbmm(self.bias.unsqueeze(1), x, self.weight.mT)
+        return linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """The sizes, for printing."""
         r, n_out, n_in = self.weight.shape
         return f"{n_in}, {n_out}, replicas={r}"
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """R linear layers: outputs ``[R, rows, n_out]`` for x ``[R, rows, n_in]`` and weight ``[R, n_out, n_in]``."""
+    if x.is_cuda:
+        y: Tensor = _Product.apply(x, weight)
+        return y if bias is None else y + bias.unsqueeze(1)  # which a compiler does on the way
+    return torch.bmm(x, weight.mT) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
+
+
+class _Product(torch.autograd.Function):
+    """x W' on a GPU. Autograd's own gradient of W is a transposed one, which is then copied."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return torch.bmm(x, weight.mT)
+
+    @staticmethod
+    def backward(ctx: Any, *incoming: Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        (g,) = incoming
+        needs_x, needs_weight = ctx.needs_input_grad
+        return torch.bmm(g, weight) if needs_x else None, over_rows(g, x) if needs_weight else None
+
+
+def over_rows(g: Tensor, x: Tensor) -> Tensor:
+    """g' x ``[R, n_out, n_in]`` of g ``[R, rows, n_out]`` and x ``[R, rows, n_in]``.
+
+    Many rows are cut into parts: otherwise a few processors of a GPU would add up all of them, one after the other.
+    """
+    rows = g.shape[1]
+    parts = next((n for n in (16, 8, 4, 2) if rows % n == 0 and rows // n >= FEW_ROWS), 1)
+    if parts == 1:
+        return torch.bmm(g.mT, x)
+    return (g.unflatten(1, (parts, -1)).mT @ x.unflatten(1, (parts, -1))).sum(1)
 
 
 class StackedBatchNorm(Stacked):

@@ -40,7 +40,7 @@ class TwoWay(Family):
         n_latent: Size of z.
         n_hidden: Size of the trunk's layers; the way through z has layers half as wide.
         n_layers: Number of hidden layers of the trunk, and each way of the VAE.
-        n_pieces: The most pieces that a number is cut into.
+        n_pieces: The most pieces that a number is cut into; fewer in wide tables unless told otherwise.
     """
 
     name = "twoway"
@@ -48,7 +48,8 @@ class TwoWay(Family):
     encoding = "one-hot"
     see_mask = True
     guesses_directly = True
-    usual = Sizes(n_hidden=192, n_layers=2)
+    posterior_is_gaussian = True
+    default = usual = Sizes(n_hidden=192, n_layers=2)
     direct: DirectWay
 
     def __init__(
@@ -60,11 +61,12 @@ class TwoWay(Family):
         n_latent: int,
         n_hidden: int = 192,
         n_layers: int = 2,
-        n_pieces: int = PIECES,
+        n_pieces: int | None = None,
     ) -> None:
         super().__init__()
         self.likelihood, self.n_latent, self.n_inputs = likelihood, n_latent, n_inputs
         draws = [torch.Generator().manual_seed(seed) for seed in seeds]
+        n_pieces = n_pieces or max(2, min(PIECES, MOST_RAMPS // max(1, likelihood.n_numbers)))
         sizes = [n_inputs + likelihood.n_numbers * n_pieces] + [n_hidden] * n_layers
         self.trunk = nn.Sequential(
             *[
@@ -77,19 +79,6 @@ class TwoWay(Family):
         width = max(8, n_hidden // 2)
         self.joint = VAE(n_hidden, likelihood, seeds=seeds, n_latent=n_latent, n_hidden=width, n_layers=n_layers)
         self.n_noise = self.joint.n_noise
-
-    @classmethod
-    def build(cls, n_inputs: int, likelihood: TableLikelihood, seeds: Sequence[int], sizes: Sizes) -> TwoWay:
-        """As many latent variables as columns, unless told otherwise."""
-        return cls(
-            n_inputs,
-            likelihood,
-            seeds=seeds,
-            n_latent=sizes.n_latent or max(2, likelihood.n),
-            n_hidden=sizes.n_hidden or 192,
-            n_layers=sizes.n_layers or 2,
-            n_pieces=max(2, min(PIECES, MOST_RAMPS // max(1, likelihood.n_numbers))),
-        )
 
     def architecture(self) -> dict[str, Any]:
         """Sizes."""
@@ -137,10 +126,6 @@ class TwoWay(Family):
     def most_probable(self, inputs: Tensor) -> Latent:
         """The mode of q(z|x), with K = 1, from what `look` gives."""
         return self.joint.most_probable(inputs)
-
-    def prior(self, n: int, generator: torch.Generator) -> Latent:
-        """Standard normal."""
-        return self.joint.prior(n, generator)
 
     def decode(self, latent: Latent, blocks: Sequence[Heads] = (), *, frozen: bool = False) -> Tensor:
         """Unconstrained parameters of all heads of the VAE, ``[R, K, B, P]``."""

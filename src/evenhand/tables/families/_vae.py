@@ -13,9 +13,9 @@ from torch.nn import functional as F
 
 from ...common import log_normal
 from ..kinds import TableLikelihood
-from ._family import Family, Heads, Sizes, Statistics
+from ._family import Family, Heads, Statistics
 from ._latent import Latent
-from ._layers import GAINS, StackedBatchNorm, StackedLinear
+from ._layers import GAINS, StackedBatchNorm, StackedLinear, linear
 
 SMALLEST_SCALE = 1e-6
 
@@ -38,6 +38,8 @@ class VAE(Family):
 
     name = "vae"
     objectives = ("elbo", "iwae", "dreg")
+    posterior_is_gaussian = True
+    takes_dropout = True
 
     def __init__(
         self,
@@ -59,18 +61,6 @@ class VAE(Family):
         self.decoder = _layers(n_latent, n_hidden, n_layers, draws, nn.ReLU, GAINS["relu"])
         self.head = StackedLinear(
             n_hidden, likelihood.n_parameters, draws, gain=GAINS["relu"], fan_out=likelihood.fan_out
-        )
-
-    @classmethod
-    def build(cls, n_inputs: int, likelihood: TableLikelihood, seeds: Sequence[int], sizes: Sizes) -> VAE:
-        """As many latent variables as columns, and the paper's 3 layers of 50 units, unless told otherwise."""
-        return cls(
-            n_inputs,
-            likelihood,
-            seeds=seeds,
-            n_latent=sizes.n_latent or max(2, likelihood.n),
-            n_hidden=sizes.n_hidden or 50,
-            n_layers=sizes.n_layers or 3,
         )
 
     def architecture(self) -> dict[str, Any]:
@@ -113,12 +103,6 @@ class VAE(Family):
         """The mode of q(z|x), with K = 1."""
         return self.infer(inputs, inputs.new_zeros(len(inputs), 1, inputs.shape[1], self.n_latent))
 
-    def prior(self, n: int, generator: torch.Generator) -> Latent:
-        """Standard normal."""
-        like = self.head.weight
-        z = torch.randn(1, 1, n, self.n_latent, generator=generator, dtype=like.dtype, device=like.device)
-        return Latent.of_samples(z)
-
     def decode(self, latent: Latent, blocks: Sequence[Heads] = (), *, frozen: bool = False) -> Tensor:
         """Unconstrained parameters of all heads, ``[R, K, B, P]``, with the block at y if there is one."""
         z = latent.z.flatten(1, 2)
@@ -133,7 +117,7 @@ class VAE(Family):
         if blocks:
             raw = blocks[0](y, weight, bias)
         else:
-            raw = torch.baddbmm(bias.unsqueeze(1), y, weight.mT)  # type: ignore[union-attr]
+            raw = linear(y, weight, bias)
         return raw.unflatten(1, latent.z.shape[1:3])
 
     def natural(self, outputs: Tensor, statistics: Statistics | None = None) -> Tensor:

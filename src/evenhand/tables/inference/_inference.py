@@ -192,20 +192,21 @@ def log_likelihood(
 def rates_and_bounds(
     model: Family, rows: Rows, index: Tensor, *, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """KL(q || p) and the ELBO (one sample, but for `base`) of every row ``[R, n]``.
+    """The rate, KL(q || p), and the ELBO (one sample, but for `base`) of every row ``[R, n]``.
 
-    The third is the mean of log p(x_d|z) over the cells observed, by column ``[R, D]`` in the inner order.
+    The rate is that of what goes through the latent variables of whole rows. The third is the mean of log p(x_d|z)
+    over the cells observed, by column ``[R, D]`` in the inner order.
     """
 
     def chunk(seen: Tensor, targets: Tensor, known: Tensor) -> Tensor:
         latent = _sample(model, seen, 1, generator)
         log_p = _log_prob(model, _natural(model, latent), targets).squeeze(1) * known
-        return torch.cat([latent.kl.unsqueeze(-1), log_p, known], -1)
+        beside = torch.zeros_like(latent.kl) if latent.cells_kl is None else latent.cells_kl
+        return torch.cat([torch.stack([latent.kl, beside], -1), log_p, known], -1)
 
     found = _by_chunks(model, rows, index, None, 1, chunk)
-    rate, log_p, known = found.split([1, model.likelihood.n, model.likelihood.n], -1)
-    rate = rate.squeeze(-1)
-    return rate, log_p.sum(-1) - rate, log_p.sum(1) / known.sum(1).clamp(min=1)
+    rates, log_p, known = found.split([2, model.likelihood.n, model.likelihood.n], -1)
+    return rates[..., 0], log_p.sum(-1) - rates.sum(-1), log_p.sum(1) / known.sum(1).clamp(min=1)
 
 
 @torch.no_grad()

@@ -7,6 +7,7 @@ from ._gaussian import Parameters
 from ._inputs import encoder_inputs
 from ._kind import Encoding, PositiveRule
 from ._likelihood import TableLikelihood
+from ._lipschitz import lipschitz
 from ._pieces import Pieces
 from ._preprocessing import Preprocessing
 
@@ -21,4 +22,5 @@ __all__ = [
     "Preprocessing",
     "TableLikelihood",
     "encoder_inputs",
+    "lipschitz",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from ..frames import RawTable
 from ..kinds import Preprocessing, TableLikelihood
 from ..schema import Schema
 from ..stack import Rows
-from ._guess import expectations, imagined
+from ._guess import expectations, imagined, rates
 from ._histories import Array, Clock, Histories
 from ._line import best_shares, mixed, on_the_line
 from ._network import HistoryVAE
@@ -64,13 +64,19 @@ class Fitted:
     def say(self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]], *, direct: bool = True) -> Array:
         """What the network says of every cell, directly or through z, ``[N, D]``."""
         values = np.zeros_like(table.values)
-        rows = self._rows(table)
-        for start in range(0, len(visits), AT_ONCE):
-            histories = Histories.of(visits[start : start + AT_ONCE], times, self.clock, self._dtype)
-            seen = Visits.of(histories, rows)
+        for seen in self._seen(table, times, visits):
+            histories = seen.histories
             found = self.network.likelihood.decide(expectations(self.network, seen, seen.mask, direct=direct))
             values[histories.rows[histories.present].numpy()] = found[histories.present].numpy()
         return values
+
+    def rates(self, panel: Panel) -> Array:
+        """KL(q || p) of every row in nats, ``[N]``."""
+        found = np.zeros(len(panel.table))
+        for seen in self._seen(panel.table, panel.times, panel.visits):
+            histories = seen.histories
+            found[histories.rows[histories.present].numpy()] = rates(self.network, seen, seen.mask).numpy()
+        return found
 
     def weigh(self, panel: Panel, visits: Sequence[NDArray[np.intp]], hidden: NDArray[np.bool_]) -> None:
         """Choose the shares by what is hidden of histories that were held out.
@@ -103,9 +109,12 @@ class Fitted:
         values = imagined(self.network, histories.clock, generator)[histories.present].numpy()
         return [i for i, pattern in enumerate(chosen) for _ in pattern], times, values
 
-    def _rows(self, table: RawTable) -> Rows:
+    def _seen(self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]]) -> Iterator[Visits]:
+        """Histories as the network sees them, some at a time."""
         batch = self.preprocessing.encode(table)
-        return Rows.encode(batch, self.network.likelihood, see_mask=True, dtype=self._dtype)
+        rows = Rows.encode(batch, self.network.likelihood, see_mask=True, dtype=self._dtype)
+        for start in range(0, len(visits), AT_ONCE):
+            yield Visits.of(Histories.of(visits[start : start + AT_ONCE], times, self.clock, self._dtype), rows)
 
     @property
     def _dtype(self) -> torch.dtype:

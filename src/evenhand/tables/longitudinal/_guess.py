@@ -32,12 +32,12 @@ def expectations(network: HistoryVAE, visits: Visits, visible: Tensor, *, direct
 
 
 @torch.no_grad()
-def rate(network: HistoryVAE, visits: Visits, visible: Tensor) -> float:
-    """KL(q || p) of a visit in nats."""
+def rates(network: HistoryVAE, visits: Visits, visible: Tensor) -> Tensor:
+    """KL(q || p) of every visit in nats, ``[visits]``, in the order of histories and time."""
     clock, present = visits.histories.clock, visits.histories.present
     context = network.context(visits.seen(visible)[0], clock, present)
     path = network.infer(context, clock, clock.new_zeros(*clock.shape[:2], network.n_latent))
-    return float(path.kl[present].mean())
+    return path.kl[present]
 
 
 @torch.no_grad()

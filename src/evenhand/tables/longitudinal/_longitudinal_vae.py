@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +15,17 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...common import ArgumentError, check_choice, check_integer, check_number, progress_bar
+from ...common import (
+    ArgumentError,
+    check_choice,
+    check_integer,
+    check_kl_weight,
+    check_number,
+    missed_rate,
+    misses,
+    progress_bar,
+    wanted_rate,
+)
 from ...impartial import Method, method_of
 from ..frames import Form, build, fill, forms_of
 from ..schema import Schema
@@ -39,8 +50,9 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         The column that orders them: numbers or dates.
     method : str or Method
         What settles the conflict among columns, such as "imtlg"; "sum" is plain training.
-    kl_weight : float
-        The weight of the KL term.
+    kl_weight : float or "rate:2"
+        The weight of the KL term. "rate:2" is a weight that moves in training such that visits keep 2 nats, so that
+        anything is compared at equal rate.
     schema : Schema, mapping or None
         The kinds of columns; a mapping of names to kinds overrides what is inferred.
     unsupported : {"error", "ignore"}
@@ -71,7 +83,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
     schema_ : Schema
         What is modelled; id and time are ignored there.
     history_ : list of dict
-        Steps, error on hidden cells and rate in nats of every validation.
+        Steps, error on hidden cells and rate in nats of every validation; where a rate is held, also the KL weight.
     shares_ : dict
         How far guesses of each column go towards the network: 1 all the way; 0 is the straight line between the
         nearest cells of a number, and the class of the nearest visit. Chosen on held-out histories.
@@ -97,7 +109,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         id: str = "id",
         time: str = "time",
         method: str | Method = "sum",
-        kl_weight: float = 0.3,
+        kl_weight: float | str = 0.3,
         schema: Schema | Mapping[str, Any] | None = None,
         unsupported: Literal["error", "ignore"] = "error",
         n_latent: int = 8,
@@ -150,6 +162,9 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
             fitted, history = fit_panel(self, panel, schema, seed, tick)
         self._take(fitted, history, clock, X[:0], forms_of(X, schema) | forms_of(X, clock))
         self.n_features_in_ = X.shape[1]
+        target = wanted_rate(self.kl_weight)
+        if target is not None and misses(self.rate_, target):
+            warnings.warn(missed_rate(self.rate_, target, history[-1]["kl_weight"], " of visits"), stacklevel=2)
         return self
 
     def _take(
@@ -159,7 +174,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         self._fitted, self._clock, self._template, self._forms = fitted, clock, template, forms
         self.schema_, self.history_ = fitted.preprocessing.schema, history
         self.shares_ = dict(zip(self.schema_.names, fitted.shares.tolist(), strict=True))
-        best = min(history, key=lambda row: row["error"])
+        best = min(history, key=lambda row: (row.get("off", 0.0), row["error"]))
         self.error_, self.rate_ = best["error"], best["rate"]
 
     def transform(self, X: Any) -> Any:
@@ -177,6 +192,10 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         panel = self._read(X)
         values = self._fitted.say(panel.table, panel.times, panel.visits, direct=False)
         return fill(X, self.schema_, values, np.ones_like(panel.table.observed), self._forms)
+
+    def rates(self, X: Any) -> NDArray[np.float64]:
+        """What the latent variables keep of every row given the rows before: KL(q || p) in nats, ``[n]``."""
+        return self._fitted.rates(self._read(X))
 
     def forecast(self, X: Any, gap: float | None = None) -> Any:
         """The next visit of every id: one row each, in the order in which ids appear.
@@ -253,7 +272,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         for name in ("n_latent", "n_hidden", "patience", "batch_size"):
             check_integer(name, getattr(self, name))
         check_integer("max_epochs", self.max_epochs, optional=True)
-        check_number("kl_weight", self.kl_weight)
+        check_kl_weight("kl_weight", self.kl_weight)
         check_number("hide", self.hide, 0.0, 0.5, above=True)
         check_number("hide_visits", self.hide_visits, 0.0, 0.5)
         for name in ("lr", "validation_fraction"):

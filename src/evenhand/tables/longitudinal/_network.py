@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from ...common import normal_divergence
 from ..kinds import TableLikelihood
 
 SMALLEST_SCALE = 1e-3
@@ -88,7 +89,7 @@ class HistoryVAE(nn.Module):
         states, _ = self.advance(torch.cat([z, clock], -1), start)
         before = torch.cat([start[0].unsqueeze(1), states[:, :-1]], 1)
         prior = _gaussian(self.prior(torch.cat([before, clock], -1)))
-        return Path(self.decoder(torch.cat([z, states], -1)), _kl((mean, scale), prior))
+        return Path(self.decoder(torch.cat([z, states], -1)), normal_divergence(mean, scale, *prior).sum(-1))
 
     def imagine(self, clock: Tensor, noise: Tensor) -> Tensor:
         """Features of new histories, ``[B, T, H]``, from the prior, one visit after another."""
@@ -113,10 +114,3 @@ def _gaussian(raw: Tensor) -> tuple[Tensor, Tensor]:
 
 def _perceptron(n_in: int, n_hidden: int, n_out: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(n_in, n_hidden), nn.ReLU(), nn.Linear(n_hidden, n_out))
-
-
-def _kl(q: tuple[Tensor, Tensor], p: tuple[Tensor, Tensor]) -> Tensor:
-    """KL(q || p) of independent Gaussians, summed over the last axis."""
-    ratio = q[1] / p[1]
-    distance = (q[0] - p[0]) / p[1]
-    return (0.5 * (ratio.square() + distance.square() - 1) - ratio.log()).sum(-1)

@@ -10,10 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ... import __version__
-from ...common import ArgumentError, check_format, read_tensors, write_tensors
-from ..estimator import describe_template, make_template
-from ..frames import Form
+from ...common import ArgumentError
+from ..estimator import frames_of, part_of, read_estimator, write_estimator
 from ..kinds import Preprocessing, TableLikelihood
 from ..schema import Schema
 from ._fitted import Fitted
@@ -30,40 +28,25 @@ def save(model: LongitudinalVAE, path: Path) -> None:
     """Write everything that the model's methods need; an existing file is replaced only by a whole one."""
     fitted = model._fitted
     about = {
-        "format": FORMAT,
-        "version": __version__,
-        "class": type(model).__name__,
         "parameters": _parameters(model),
         "time": model._clock.to_toml(),
         "clock": asdict(fitted.clock),
         "preprocessing": fitted.preprocessing.to_dict(),
         "architecture": _architecture(fitted.network),
         "history": model.history_,
-        "n_features_in": int(model.n_features_in_),
-        "template": describe_template(model._template),
-        "forms": {name: asdict(form) for name, form in model._forms.items()},
     }
-    write_tensors(path, _tensors(fitted), about)
+    write_estimator(path, model, FORMAT, (model._template, model._forms), _tensors(fitted), about)
 
 
 def load(cls: type[LongitudinalVAE], path: Path) -> LongitudinalVAE:
     """Read what `save` wrote."""
-    tensors, about = read_tensors(path)
-    if not isinstance(about, dict) or about.get("class") != cls.__name__:
-        raise ValueError(f"{path} should be a file that save() of {cls.__name__} wrote. Found something else.")
-    check_format(path, about, FORMAT)
-    try:
-        return _restore(cls, about, tensors)
-    except (LookupError, TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"{path} should hold what save() wrote. Its parts do not fit: {error}") from error
+    return read_estimator(cls, path, FORMAT, _restore)
 
 
 def _restore(cls: type[LongitudinalVAE], about: dict[str, Any], tensors: dict[str, Tensor]) -> LongitudinalVAE:
     fitted = _fitted(about, tensors)
     model = cls(**{**about["parameters"], "schema": fitted.preprocessing.schema})
-    forms = {name: Form(**form) for name, form in about["forms"].items()}
-    model._take(fitted, about["history"], Schema.from_toml(about["time"]), make_template(about["template"]), forms)
-    model.n_features_in_ = about["n_features_in"]
+    model._take(fitted, about["history"], Schema.from_toml(about["time"]), *frames_of(about))
     return model
 
 
@@ -97,8 +80,7 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
     units = Preprocessing.from_dict(about["preprocessing"])
     likelihood = TableLikelihood(units.schema, [units], limits=tensors["limits"], parameters="moments")
     network = HistoryVAE(likelihood=likelihood, **about["architecture"])
-    weights = {n.removeprefix("network."): x for n, x in tensors.items() if n.startswith("network.")}
-    network.load_state_dict(weights, assign=True)
+    network.load_state_dict(part_of(tensors, "network"), assign=True)
     patterns = [part.numpy() for part in tensors["times"].split(tensors["lengths"].tolist())]
     return Fitted(
         network=network.eval(),

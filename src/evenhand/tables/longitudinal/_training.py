@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...common import Tick
+from ...common import RateControl, Tick
 from ...impartial import LinearBlock, Method
 from ..inference import column_errors
 from ..kinds import TableLikelihood
-from ._guess import expectations, rate
+from ._guess import expectations, rates
 from ._network import HistoryVAE
 from ._visits import Visits, hidden_at_random
 
@@ -33,7 +33,7 @@ class Recipe:
 
     Attributes:
         methods: What settles conflicts among columns on the way through z, and on the direct way.
-        kl_weight: The weight of the KL term.
+        kl_weight: The weight of the KL term; "rate:2" for one that moves such that the rate is 2 nats per visit.
         hide: The mean share of observed cells that is hidden in training.
         hide_visits: The share of visits that is hidden as a whole.
         max_epochs: Length of the training.
@@ -44,7 +44,7 @@ class Recipe:
     """
 
     methods: tuple[Method, Method]
-    kl_weight: float
+    kl_weight: float | str
     hide: float
     hide_visits: float
     max_epochs: int
@@ -112,7 +112,8 @@ class Training:
         held: Those that say when to stop.
         recipe: How.
         seed: Of noise, order and hidden cells.
-        history: Steps, error and rate in nats of every validation.
+        history: Steps, error and rate in nats of every validation; where a rate is held, also the KL weight, and how
+            far the rate is beyond its tolerance.
     """
 
     network: HistoryVAE
@@ -127,6 +128,8 @@ class Training:
         self.block, self.direct_block = (LinearBlock(method, heads) for method in self.recipe.methods)
         modules = (self.network, self.block, self.direct_block)
         self.optimizer = torch.optim.Adam([p for m in modules for p in m.parameters()], lr=self.recipe.lr, fused=True)
+        weights = [self.recipe.kl_weight]
+        self.control = RateControl(weights) if RateControl.needed(weights) else None
         self._generator = torch.Generator().manual_seed(self.seed)
         self._per_epoch = math.ceil(len(self.train.histories) / self.recipe.batch_size)
         self._steps = self._per_epoch * self.recipe.max_epochs
@@ -138,14 +141,15 @@ class Training:
         Args:
             tick: What is told the part of the training that was done.
         """
-        best, state, waited, done = math.inf, self._copy(), 0, 0
+        best, state, waited, done = (math.inf, math.inf), self._copy(), 0, 0
         while not self.history or (waited < self.recipe.patience and self._progress(done) < 1):
             before, done = done, self._until_validation(done)
-            error = self._validate(done)
+            off, error = self._validate(done)
             tick((done - before) / self._steps, f"error {error:.4f}")
             waited += 1
-            if not error >= best - SMALLEST_GAIN:  # where nothing is hidden there is no error: the last one is kept
-                best, state, waited = error, self._copy(), 0
+            # where nothing is hidden there is no error: the last one is kept
+            if off < best[0] or (off == best[0] and not error >= best[1] - SMALLEST_GAIN):
+                best, state, waited = (off, error), self._copy(), 0
         self.network.load_state_dict(state)
         self.network.eval()
 
@@ -177,11 +181,16 @@ class Training:
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.lr * 0.5 * (1 + math.cos(math.pi * progress))
         self.optimizer.zero_grad(set_to_none=True)
-        self._loss(visits, self.recipe.kl_weight * min(1.0, progress / WARM_UP)).backward()
+        self._loss(visits, self._kl_weight(progress)).backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
         self.optimizer.step()
 
-    def _loss(self, visits: Visits, kl_weight: float) -> Tensor:
+    def _kl_weight(self, progress: float) -> Tensor | float:
+        if self.control is not None:
+            return self.control.weights()[0]
+        return float(self.recipe.kl_weight) * min(1.0, progress / WARM_UP)
+
+    def _loss(self, visits: Visits, kl_weight: Tensor | float) -> Tensor:
         """The negative ELBO of a visit, and the direct way's surprise at hidden cells.
 
         In both the columns' gradients are settled where they meet.
@@ -192,6 +201,8 @@ class Training:
         context = network.context(seen, clock, present)
         noise = torch.randn(*present.shape, network.n_latent, generator=self._generator)
         path = network.infer(context, clock, noise)
+        if self.control is not None:
+            self.control.update(path.kl[present].mean().unsqueeze(0))
         outputs = self.block(path.features[present], network.head.weight, network.head.bias)
         direct_head = network.direct_head
         direct = self.direct_block(network.direct(context[present]), direct_head.weight, direct_head.bias)
@@ -208,12 +219,19 @@ class Training:
         share = 2 * self.recipe.hide * float(torch.rand((), generator=self._generator))
         return hidden_at_random(mask, share, self.recipe.hide_visits, self._generator)
 
-    def _validate(self, done: int) -> float:
+    def _validate(self, done: int) -> tuple[float, float]:
+        """How far the rate is off, if one is held, and the error on hidden cells."""
         self.network.eval()
         error = self.held.error(self.network)
-        nats = rate(self.network, self.held.visits, self.held.visits.mask)
+        nats = float(rates(self.network, self.held.visits, self.held.visits.mask).mean())
         self.history.append({"steps": done, "error": error, "rate": nats})
-        return error
+        if self.control is None:
+            return 0.0, error
+        measured, weight = torch.tensor([nats]), float(self.control.weights())
+        self.control.calibrate(measured)
+        off = float(self.control.off(measured))
+        self.history[-1] |= {"kl_weight": weight, "off": off}
+        return off, error
 
     def _copy(self) -> dict[str, Tensor]:
         return {name: x.clone() for name, x in self.network.state_dict().items()}

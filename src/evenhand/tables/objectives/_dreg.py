@@ -42,6 +42,7 @@ class DReG(Objective):
     def loss(self, model: Family, batch: BatchOfRows, blocks: Sequence[Sequence[Heads]]) -> Tensor:
         """A number whose gradient is that of the negative bound."""
         latent = model.infer(batch.features, batch.noise, fixed_density=True)
+        batch.tell_rate(latent)
         for_encoder = batch.log_likelihood(model, model.decode(latent, blocks[0], frozen=True))
         for_decoder = batch.log_likelihood(model, model.decode(latent.detach(), blocks[1]))
         encoder, decoder = dreg(for_encoder - batch.weighted_rate(latent), for_decoder)

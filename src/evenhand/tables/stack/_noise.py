@@ -141,22 +141,24 @@ class Noise:
             drawn["uniform"] = uniform(self._n_uniform)
         return drawn
 
-    def take(self) -> Draw:
-        """The numbers of this step; works inside of a captured graph."""
+    def look(self) -> Draw:
+        """The numbers of this step; works inside of a captured graph, and a compiler reads them where they lie."""
         rows = self._pick("order", self._cursors[0])
         rest = [self._pick(name, self._cursors[1]) for name in ("normal", "keep", "visible", "uniform")]
-        self._cursors.add_(1)
         assert rows is not None
         assert rest[0] is not None
         return Draw(rows, rest[0], *rest[1:])
+
+    def advance(self) -> None:
+        """Go on to the numbers of the next step."""
+        self._cursors.add_(1)
 
     def _pick(self, name: str, cursor: Tensor) -> Tensor | None:
         if name not in self._chunk:
             return None
         chunk = self._chunk[name]
-        step = (
-            chunk.select(1, int(cursor)) if cursor.device.type == "cpu" else chunk.index_select(1, cursor).squeeze(1)
-        )
+        free = cursor.device.type == "cpu" and not torch.compiler.is_compiling()  # to read the number
+        step = chunk.select(1, int(cursor)) if free else chunk.index_select(1, cursor).squeeze(1)
         return step if self._everyone else step.index_select(0, self._index)
 
     def state_dict(self) -> dict[str, Any]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...common import check_choice
 from ..families import Family, Sizes
 from ..frames import RawTable
-from ..kinds import Batch, Encoding, Parameters, PositiveRule, Preprocessing, TableLikelihood
+from ..kinds import Batch, Encoding, Parameters, PositiveRule, Preprocessing, TableLikelihood, lipschitz
 from ..schema import Schema
 from ._rows import Rows
+
+Scaling = Literal["deviation", "lipschitz"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,7 @@ class Preparation:
         within_limits: bool = True,
         parameters: Parameters = "moments",
         see_mask: bool = True,
+        scaling: Scaling = "deviation",
     ) -> Preparation:
         """Measure training rows. What the family says of its inputs comes before the arguments.
 
@@ -67,12 +72,17 @@ class Preparation:
             within_limits: Whether guesses of numbers stay within the limits of the table.
             parameters: What heads of numbers put out.
             see_mask: Whether the encoder sees which cells are observed.
+            scaling: What numbers are divided by: their "deviation", or by "lipschitz" standardization what makes
+                all likelihoods about as smooth.
         """
+        check_choice("scaling", scaling, get_args(Scaling))
         rule = family.positive or positive
         units = [
             Preprocessing.fit(table.rows(rows), schema, seed=seed, positive=rule)
             for rows, seed in zip(train, seeds, strict=True)
         ]
+        if scaling == "lipschitz":
+            units = [lipschitz(unit, table.rows(rows)) for unit, rows in zip(units, train, strict=True)]
         limits = torch.tensor(limits_of(table))
         see = see_mask if family.see_mask is None else family.see_mask
         return cls(family, units, limits, within_limits, parameters, family.encoding or encoding, see)

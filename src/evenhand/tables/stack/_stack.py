@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...common import ArgumentError, CapturedStep
+from ...common import ArgumentError, CapturedStep, RateControl, check_kl_weight, wanted_rate
 from ...impartial import Draws, LinearBlock, Method, PerReplica
 from ..families import Family
 from ..objectives import BatchOfRows, ObjectiveName, make_objective
@@ -18,7 +18,7 @@ from ._rows import Rows
 from ._state import check_keys, check_settings, check_tensors, copies, numbered
 
 MEASURED = 100_000  # training rows that a family looks at before training
-STATE = ("runs", "settings", "model", "moments", "blocks", "noise", "steps", "lr", "loss")
+STATE = ("runs", "settings", "model", "moments", "blocks", "noise", "control", "steps", "lr", "loss")
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,18 @@ class Run:
         seed: Of initial weights, batches, dropout and noise.
         method: What settles the conflict among the columns; at all blocks, where a model has several.
         lr: Learning rate.
-        kl_weight: Weight of the KL term.
+        kl_weight: Weight of the KL term; "rate:8" for one that moves such that the rate is 8 nats per row.
         preserve_norm: Whether blocks rescale their sums to the length of the plain sum.
+        column_weights: What the likelihood of every column counts in training, in the schema's order; all 1 if empty.
+            What is measured stays a likelihood.
     """
 
     seed: int
     method: Method
     lr: float = 1e-3
-    kl_weight: float = 1.0
+    kl_weight: float | str = 1.0
     preserve_norm: bool = True
+    column_weights: tuple[float, ...] = ()
 
 
 class Stack:
@@ -54,9 +57,12 @@ class Stack:
         batch_size: Rows in a step.
         dropout: Probability that an input of the encoder is dropped.
         hide: Probability that an observed cell is hidden from the encoder, while it is still scored.
-        kl_warm_up: Number of steps over which the KL weight rises from 0.
+        kl_warm_up: Number of steps over which the KL weight rises from 0; not for weights that hold a rate.
         decay: Number of steps over which learning rates fall to zero, along half a cosine; 0 for constant ones.
         compile_step: Whether torch.compile fuses the forward and the backward pass (worth it on a GPU).
+
+    Attributes:
+        control: What moves the KL weights of runs that hold a rate; None if there are none.
     """
 
     def __init__(
@@ -81,6 +87,7 @@ class Stack:
         self.rows, self.runs = rows, list(runs)
         self.kl_warm_up, self.decay = kl_warm_up, decay
         check_objective(type(model), objective)
+        self.control = self._make_control()
         self.objective = make_objective(objective, analytic_kl=analytic_kl)
         self._analytic_kl = analytic_kl
         self._measure(train)
@@ -101,9 +108,14 @@ class Stack:
         # a tensor, so that a captured step reads the learning rate of the moment
         self.lr = torch.tensor(max(run.lr for run in runs), device=self.device)
         on_gpu = self.device.type == "cuda"
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=self.lr, fused=True, capturable=on_gpu)
+        # torch's own fused step has one program for 65,536 numbers of a layer: too few to keep a GPU busy
+        compiled = on_gpu and compile_step
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=self.lr, fused=not compiled, foreach=compiled, capturable=on_gpu
+        )
         self.steps = torch.zeros(1, device=self.device)
-        self._loss = torch.compile(self._plain_loss, dynamic=False) if compile_step else self._plain_loss
+        self._loss = _compiled(self._plain_loss) if compile_step else self._plain_loss
+        self._update = _compiled(self._plain_update) if compiled else self._plain_update
         self._captured = CapturedStep(lambda inputs: self._step(), "Train on the CPU.") if on_gpu else None
         self.loss = torch.zeros(len(runs), device=self.device)
 
@@ -122,6 +134,16 @@ class Stack:
             for heads in self._places()
         ]
 
+    def _make_control(self) -> RateControl | None:
+        weights = [run.kl_weight for run in self.runs]
+        for weight in weights:
+            check_kl_weight("kl_weight", weight)
+        if not RateControl.needed(weights):
+            return None
+        if self.kl_warm_up:
+            raise ArgumentError("kl_warm_up", "be 0 where a KL weight holds a rate", str(self.kl_warm_up))
+        return RateControl(weights, self.device)
+
     def _places(self) -> list[list[int]]:
         """The heads at every place where gradients meet; that of the direct way is the last."""
         places = self.model.block_heads * self.objective.n_passes
@@ -136,11 +158,25 @@ class Stack:
         return max(self.model.likelihood.n, *widths)
 
     def _settings(self) -> None:
-        self.kl_weights = torch.tensor([run.kl_weight for run in self.runs], device=self.device)
+        fixed = [1.0 if wanted_rate(run.kl_weight) else float(run.kl_weight) for run in self.runs]
+        self.kl_weights = torch.tensor(fixed, device=self.device)
         rates = torch.tensor([run.lr for run in self.runs], device=self.device)
+        self._column_weights = self._weights_of_columns()
         slower = rates / rates.max()
         self._slower = None if bool((slower == 1).all()) else slower
+        self._ones = torch.ones_like(rates)
         self._fastest = float(rates.max())
+
+    def _weights_of_columns(self) -> Tensor | None:
+        """What columns count, ``[R, 1, D]`` in inner order; None where all count the same."""
+        given, n = [run.column_weights for run in self.runs], self.model.likelihood.n
+        if not any(given):
+            return None
+        for weights in filter(None, given):
+            if len(weights) != n or not all(0 <= w < float("inf") for w in weights):
+                raise ArgumentError("column_weights", f"be {n} numbers >= 0, one for every column", repr(weights))
+        counted = torch.tensor([w or (1.0,) * n for w in given], device=self.device)
+        return counted[:, self.model.likelihood.order].unsqueeze(1)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -158,25 +194,23 @@ class Stack:
                 self._captured()
 
     def _step(self) -> None:
-        draw = self.noise.take()
-        self.draws.numbers = draw.uniform
-        batch = self.rows.record.index_select(0, draw.rows.flatten()).view(*draw.rows.shape, -1)
-        weights = self.kl_weights
+        weights = self.kl_weights if self.control is None else self.control.weights()
         if self.kl_warm_up:
             weights = weights * ((self.steps + 1) / self.kl_warm_up).clamp(max=1.0)
         self.model.start_step(self.steps, self.steps_per_epoch)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self._loss(batch, draw, weights)
-        loss.sum().backward()
-        self.loss.copy_(loss.detach())
-        self._update()
-        self.steps.add_(1)
-
-    def _update(self) -> None:
-        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        loss, self.draws.numbers = self._loss(weights)
+        loss.backward(self._ones)
         if self.decay:
             done = (self.steps / self.decay).clamp(max=1.0)
             self.lr.copy_((0.5 * self._fastest * (1 + torch.cos(torch.pi * done))).squeeze(0))
+        self._update(loss.detach())
+
+    def _plain_update(self, loss: Tensor) -> None:
+        """Adam; replicas with a smaller learning rate go only a part of the way of the fastest."""
+        self.loss.copy_(loss)
+        self.noise.advance()
+        self.steps.add_(1)
         if self._slower is None:
             self.optimizer.step()
             return
@@ -186,8 +220,13 @@ class Stack:
         for new, old in zip(parameters, before, strict=True):
             new.copy_(torch.lerp(old, new, self._slower.view(-1, *[1] * (new.ndim - 1)).to(new)))
 
-    def _plain_loss(self, record: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
-        """What every replica minimises, ``[R]``, in nats per row."""
+    def _plain_loss(self, kl_weights: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What every replica minimises, ``[R]``, in nats per row; and the random numbers of the methods."""
+        draw = self.noise.look()
+        record = self.rows.record.index_select(0, draw.rows.flatten()).view(*draw.rows.shape, -1)
+        return self._loss_of(record, draw, kl_weights), draw.uniform
+
+    def _loss_of(self, record: Tensor, draw: Draw, kl_weights: Tensor) -> Tensor:
         inputs, targets, mask = self.rows.split(record)
         inputs, statistics = self.model.normalise_by_batch(inputs, targets, mask)
         visible = mask if draw.visible is None else mask * draw.visible
@@ -195,7 +234,8 @@ class Stack:
         if draw.keep is not None:
             seen = seen * draw.keep
         features = self.model.look(seen)
-        batch = BatchOfRows(features, targets, mask, draw.normal, kl_weights, statistics)
+        counted = mask if self._column_weights is None else mask * self._column_weights
+        batch = BatchOfRows(features, targets, counted, draw.normal, kl_weights, statistics, self.control)
         loss = self.objective.loss(self.model, batch, self._blocks_by_pass())
         direct = self.model.direct
         if direct is None:
@@ -220,6 +260,10 @@ class Stack:
                 if name in state:
                     state[name] = state[name][index].contiguous()
         self.noise.keep(replicas)
+        if self.control is not None:
+            self.control.keep(index)
+            if not RateControl.needed([run.kl_weight for run in self.runs]):
+                self.control = None
         if all(run.method.is_identity for run in self.runs):
             self.blocks = []
         for block in self.blocks:
@@ -229,6 +273,16 @@ class Stack:
         self.lr.fill_(self._fastest)
         self.loss = self.loss[index].contiguous()
         self._forget()
+
+    def calibrate(self, measured: Tensor) -> Tensor:
+        """Aim at targets by the rates that were measured, ``[R]``, and say how far these are off; see `Best.offer`.
+
+        Rates in training differ from those that users read: inputs are dropped and cells are hidden there.
+        """
+        if self.control is None:
+            return torch.zeros_like(self.loss)
+        self.control.calibrate(measured)
+        return self.control.off(measured)
 
     def shorten(self, decay: int) -> None:
         """Let learning rates fall to zero by an earlier step."""
@@ -257,6 +311,7 @@ class Stack:
             "moments": [copies(self.optimizer.state.get(p, {})) for p in self.model.parameters()],
             "blocks": [copies(block.state_dict()) for block in self.blocks],
             "noise": self.noise.state_dict(),
+            "control": {} if self.control is None else self.control.state_dict(),
             **copies({"steps": self.steps, "lr": self.lr, "loss": self.loss}),
         }
 
@@ -277,12 +332,14 @@ class Stack:
         for block, learnt in zip(self.blocks, state["blocks"], strict=True):
             block.load_state_dict(learnt)
         self.noise.load_state_dict(state["noise"])
+        if self.control is not None:
+            self.control.load_state_dict(state["control"])
         for name in ("steps", "lr", "loss"):
             getattr(self, name).copy_(state[name])
         self._forget()
 
     def _check_state(self, state: Mapping[str, Any]) -> None:
-        check_keys(state, STATE, "Stack")
+        check_keys(state, STATE, "Stack", optional=("control",))
         if len(state["runs"]) != len(self.runs):
             raise ValueError(
                 f"runs should be {len(state['runs'])}, as many as the state is of. Found {len(self.runs)}. Build the "
@@ -293,6 +350,7 @@ class Stack:
         check_tensors(state["model"], self.model.state_dict())
         counters = {name: getattr(self, name) for name in ("steps", "lr", "loss")}
         check_tensors({name: state[name] for name in counters}, counters)
+        check_tensors(state.get("control", {}), {} if self.control is None else self.control.state_dict())
         self.noise.check_state(state["noise"])
 
     def _described(self) -> list[dict[str, Any]]:
@@ -302,8 +360,9 @@ class Stack:
                 "seed": int(run.seed),
                 "method": repr(run.method),
                 "lr": float(run.lr),
-                "kl_weight": float(run.kl_weight),
+                "kl_weight": run.kl_weight if wanted_rate(run.kl_weight) else float(run.kl_weight),
                 "preserve_norm": bool(run.preserve_norm),
+                **({"column_weights": list(run.column_weights)} if run.column_weights else {}),
             }
             for run in self.runs
         ]
@@ -324,3 +383,8 @@ def check_objective(family: type[Family], objective: str) -> None:
     if objective not in family.objectives:
         known = ", ".join(map(repr, family.objectives))
         raise ArgumentError("objective", f"be one of {known} with model={family.name!r}", repr(objective))
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    # layers of 50 units are small: copies padded to 52 take longer than they save
+    return torch.compile(function, dynamic=False, options={"shape_padding": False})

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 
-def check_keys(state: Mapping[str, Any], keys: Sequence[str], of: str) -> None:
-    """Raise ValueError if something is not a state at all."""
-    if not isinstance(state, Mapping) or set(state) != set(keys):
+def check_keys(state: Mapping[str, Any], keys: Sequence[str], of: str, optional: Sequence[str] = ()) -> None:
+    """Raise ValueError if something is not a state at all; those of older versions lack what is optional."""
+    if not isinstance(state, Mapping) or set(state) | set(optional) != set(keys):
         found = list(state) if isinstance(state, Mapping) else type(state).__name__
         raise ValueError(f"state should be what {of}.state_dict() gives, with {', '.join(keys)}. Found {found}.")
 

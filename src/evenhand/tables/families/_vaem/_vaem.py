@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from ....common import log_normal, normal_divergence
 from ...kinds import TableLikelihood
-from .._family import Family, Heads, Sizes, Statistics
+from .._family import Family, Heads, Statistics
 from .._latent import Latent
 from .._layers import GAINS, StackedLinear
 from ._marginals import Marginals
@@ -52,6 +52,7 @@ class VAEM(Family):
     encoding = "one-hot"
     see_mask = True
     analytic_kl = True
+    posterior_is_gaussian = True
 
     first: Tensor
 
@@ -75,18 +76,6 @@ class VAEM(Family):
         self.decoder = _hidden([n_latent] + [n_hidden] * n_layers, draws)
         self.head = StackedLinear(n_hidden, 2 * likelihood.n, draws, fan_out=[2] * 2 * likelihood.n)
         self.register_buffer("first", torch.ones(1))
-
-    @classmethod
-    def build(cls, n_inputs: int, likelihood: TableLikelihood, seeds: Sequence[int], sizes: Sizes) -> VAEM:
-        """As many latent variables as columns, and 3 layers of 50 units, unless told otherwise."""
-        return cls(
-            n_inputs,
-            likelihood,
-            seeds=seeds,
-            n_latent=sizes.n_latent or max(2, likelihood.n),
-            n_hidden=sizes.n_hidden or 50,
-            n_layers=sizes.n_layers or 3,
-        )
 
     def architecture(self) -> dict[str, Any]:
         """Sizes."""
@@ -152,18 +141,12 @@ class VAEM(Family):
         log_q = log_normal(noise, 0.0) + (visible * (width / scale).log()).sum(-1)
         kl = (visible * normal_divergence(mean, scale, centre, width)).sum(-1).mean(1)
         densities = {"log_q": found.log_q + log_q, "log_prior": found.log_prior + log_normal(e, 0.0)}
-        return replace(found, z=_joined(found.z, e), kl=found.kl + kl, **densities)
+        return replace(found, z=_joined(found.z, e), cells_kl=kl, **densities)
 
     def most_probable(self, inputs: Tensor) -> Latent:
         """The mode of q(h|x) and, for all columns, the mode of the code given h, with K = 1."""
         h = self.encode(inputs)[0].unsqueeze(1)
         return Latent.of_samples(_joined(h, h.new_zeros(self.likelihood.n)))
-
-    def prior(self, n: int, generator: torch.Generator) -> Latent:
-        """Standard normal."""
-        like = self.head.weight
-        z = torch.randn(1, 1, n, self.n_noise, generator=generator, dtype=like.dtype, device=like.device)
-        return Latent.of_samples(z)
 
     def decode(self, latent: Latent, blocks: Sequence[Heads] = (), *, frozen: bool = False) -> Tensor:
         """What the heads say of the mean and the scale of every code, e, and which cells are scored given h.
