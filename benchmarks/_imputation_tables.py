@@ -25,7 +25,8 @@ def read_report(path: Path) -> tuple[Results, list[str], list[str]]:
 def printed(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
     """Everything that a run says."""
     parts = [errors(results, sides, tables), draws(results, sides, tables), costs(results, sides, tables)]
-    return "\n\n".join([*parts, failures(results, sides, tables), goals(results, tables)])
+    ours = [side for side in OURS[1:] if side == "tabularvae" or side in _present(results, sides)]
+    return "\n\n".join([*parts, failures(results, sides, tables), *(goals(results, tables, side) for side in ours)])
 
 
 def errors(results: Results, sides: Sequence[str], tables: Sequence[str]) -> str:
