@@ -71,7 +71,10 @@ def printed(command: str) -> str:
 def figures() -> dict[Path, str]:
     """The figures that reports alone can make."""
     tables = [report for report in read_reports(REPORTS) if TableReport(report).setting == MAIN]
+    held = read_reports(PAPER / "equal-rate" / "reports")
     return {
+        PAPER / "equal-rate" / "frontier.svg": EXHIBITS["equal-rate-frontier"].figures(held)["all"],
+        PAPER / "equal-rate" / "rate_control.svg": EXHIBITS["rate-control"].figures(held)["all"],
         PAPER / "table1" / "rate_distortion.svg": EXHIBITS["rate-distortion"].figures(tables)["all"],
         PAPER / "figure5" / "mmvae.svg": EXHIBITS["figure5"].figures(read_reports(MULTIMODAL))["mmvae"],
     }

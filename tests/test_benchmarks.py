@@ -214,3 +214,18 @@ def test_acquisition_is_summed_up_without_its_ends():
     assert inner_mean([9.0, 1.0, 3.0, 9.0]) == 2
     assert against([1.0, 1.1, 0.9], [2.0, 2.1, 1.9]) == "**-1.000 ± 0.000**"
     assert not against([1.0, 3.0], [2.0, 2.0]).startswith("**")
+
+
+def test_a_made_up_table_has_relations_that_rows_of_all_seeds_share():
+    from _made_up import kinds, made_up
+
+    first, gone = made_up(4000, 6, 2)
+    again, other = made_up(4000, 6, 2)[0], made_up(4000, 6, 2, seed=1)[0]
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    np.testing.assert_allclose(np.corrcoef(first, rowvar=False), np.corrcoef(other, rowvar=False), atol=0.15)
+    assert abs(np.corrcoef(first, rowvar=False) - np.eye(8)).max() > 0.4
+    assert 0.09 < gone.mean() < 0.11
+    schema = Schema.infer(np.where(gone, np.nan, first), kinds(6, 2))
+    assert [str(column.kind) for column in schema] == ["real", "positive", "count"] * 2 + ["categorical"] * 2
+    assert set(np.unique(first[:, 6:])) <= set(range(5))

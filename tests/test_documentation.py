@@ -90,6 +90,7 @@ EXAMPLES = {
     "longitudinal.py": ["--epochs", "1", "--men", "60"],
     "multimodal.py": ["--epochs", "1", "--rows", "200"],
     "multitask.py": ["--epochs", "2"],
+    "not_at_random.py": ["--epochs", "1", "--rows", "400"],
     "diagnose.py": [],
 }
 
@@ -108,6 +109,7 @@ def test_examples_run(name, capsys, monkeypatch, tmp_path):
         "longitudinal.py": "The next interview of three men",
         "multimodal.py": "image from table",
         "multitask.py": "error in units of the task's deviation",
+        "not_at_random.py": "because of other columns not_at_random",
         "diagnose.py": "A mixture of three experts:",
     }
     assert expected[name] in printed

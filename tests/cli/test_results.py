@@ -16,7 +16,7 @@ def paper_report(epochs=10, **changes):
 
 def test_tables_are_made_from_reports_alone(go):
     finished("runs", paper_report())
-    for table in ("table1", "table2", "table6", "table7", "table8", "controls", "equal-rate"):
+    for table in ("table1", "table2", "table6", "table7", "table8", "controls", "interpolated-rate"):
         result = go("results", table)
         assert result.exit_code == 0, result.stderr
         assert result.stdout.count("\n") > 4
@@ -54,7 +54,7 @@ def test_a_file_called_like_a_data_set_is_another_table(go):
     result = go("results", "table1", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == go("results", "table1", "--json", "--from", "runs/public").stdout
-    rows = json.loads(go("results", "equal-rate", "--json").stdout)["rows"]
+    rows = json.loads(go("results", "interpolated-rate", "--json").stdout)["rows"]
     assert len(rows) == 2
 
 

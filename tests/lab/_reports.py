@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -220,3 +221,39 @@ def survival_report(
         "data": {"name": "digits_in_three"}, "experts": ["digit", "colour", "text"], "runs": [run],
         "sentences": list(sentences), "hardware": "an abacus", "command": "evenhand reproduce survival",
     }  # fmt: skip
+
+
+def held_report(
+    methods: Sequence[str] = ("sum", "imtlg", "pcgrad"),
+    weights: Sequence[str] = ("nominal:2", "nominal:8", "gradient"),
+    rate: float = 8.0,
+    *,
+    data: str = "people",
+    lipschitz: bool = False,
+    **options: Any,
+) -> dict[str, Any]:
+    """A report of runs that hold a rate.
+
+    Args:
+        methods: Choices of f, "sum" among them.
+        weights: Weights of columns with which plain training is there too.
+        rate: That all hold.
+        data: The name of the table.
+        lipschitz: Whether numbers are standardised so.
+        options: As for `table_report`.
+    """
+    report = table_report(methods=methods, kl_weights=(1.0,), **options)
+    plain = report["runs"][0]
+    report["runs"] += [copy.deepcopy(plain) | {"column_weights": word} for word in weights]
+    generator, n = np.random.default_rng(1), len(report["seeds"])
+    for run in report["runs"]:
+        settled = [rate * (1 + 0.5 * math.exp(-i)) for i in range(5)]
+        over = [[0.95 * x, x, 1.05 * x] for x in settled]
+        run["kl_weight"], run["weight"] = f"rate:{rate:g}", [0.3] * n
+        run["held"] = {"steps": [100 * (i + 1) for i in range(5)], "rate": over, "kl_weight": [[0.1, 0.3, 0.4]] * 5}
+        run["rate"] = [rate * x for x in generator.uniform(0.98, 1.02, n)]
+    kind = "held-lipschitz" if lipschitz else "held"
+    report["name"], report["data"]["name"] = f"{data}-{kind}-vae-elbo", data
+    report["config"]["data"] |= {"preprocessing": "lipschitz"} if lipschitz else {}
+    report["config"]["runs"] |= {"kl_weights": [f"rate:{rate:g}"], "label": kind}
+    return report

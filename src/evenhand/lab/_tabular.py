@@ -228,21 +228,30 @@ class _Training:
         The latter are the smallest, the middle and the largest of the seeds.
         """
         checks = self.history["checks"]
-        at = {check["step"]: check["kl_weight"][replicas] for check in checks}
-        best = [int(step) for step in self.best.steps[replicas].tolist()]
-        weights = [at[step][seed] if step in at else None for seed, step in enumerate(best)]
+        weights, rates = self._at_best("kl_weight", replicas), self._at_best("rate", replicas)
         over = {name: [_spread(check[name][replicas]) for check in checks] for name in ("rate", "kl_weight")}
-        return {"weight": weights, "held": {"steps": list(at), **over}}
+        steps = [check["step"] for check in checks]
+        return {"weight": weights, "validation_rate": rates, "held": {"steps": steps, **over}}
+
+    def _at_best(self, name: str, replicas: slice) -> list[float | None]:
+        """What a check said at the best weights of some replicas."""
+        at = {check["step"]: check[name][replicas] for check in self.history["checks"]}
+        best = [int(step) for step in self.best.steps[replicas].tolist()]
+        return [at[step][seed] if step in at else None for seed, step in enumerate(best)]
 
     def missed(self, runs: Sequence[dict[str, Any]]) -> list[str]:
-        """A sentence for every run whose rate, by its median over seeds, is not the one that it was to hold."""
+        """A sentence for every run and seed whose rate on validation rows is not the one that it was to hold."""
         found = []
         for run in runs:
             target = wanted_rate(run["kl_weight"])
-            rate, weight = (_spread(run[name])[1] for name in ("rate", "weight")) if target else (None, None)
-            if target is not None and (rate is None or misses(rate, target)):
-                who = " of " + ", ".join(filter(None, [run["method"], run.get("column_weights", "")]))
-                found.append(missed_rate(rate or math.nan, target, weight or math.nan, who))
+            if target is None:
+                continue
+            words = ", ".join(filter(None, [run["method"], run.get("column_weights", "")]))
+            seeds = zip(self.splits.seeds, run["validation_rate"], run["weight"], strict=True)
+            for seed, rate, weight in seeds:
+                rate, weight = (math.nan if x is None else x for x in (rate, weight))
+                if misses(rate, target):
+                    found.append(missed_rate(rate, target, weight, f" of {words} with seed {seed}"))
         return found
 
     # ---------------------------------------------------------------- checkpoints

@@ -191,7 +191,14 @@ def test_plain_training_alone_has_no_rival():
     table = tables.table1([report])
     assert str(line(table, "VAE-ELBO", "vanilla")[0]) != "-"
     assert str(line(table, "VAE-ELBO", "impartial")[0]) == "-"
-    for make in (tables.controls, tables.equal_rate, tables.table2, tables.table6, tables.table7, tables.table8):
+    for make in (
+        tables.controls,
+        tables.interpolated_rate,
+        tables.table2,
+        tables.table6,
+        tables.table7,
+        tables.table8,
+    ):
         make([report]).to_latex()
 
 
@@ -221,27 +228,27 @@ def test_controls_show_quality_where_it_is_known():
     assert [str(cell) for cell in column(tables.controls([report]), "quality")] == ["0.800", "-", "-", "-", "-"]
 
 
-def test_equal_rate():
+def test_interpolated_rate():
     report = report_of()
     curve = [run for run in report["runs"] if run["method"] == "sum"]
     for run, rate, error in zip(curve, (2.0, 6.0, 8.0), (0.4, 0.2, 0.1), strict=True):
         run |= {"rate": [rate] * 3, "error": [error] * 3, "log_likelihood": [-rate] * 3, "hidden": [error] * 3}
     chosen = next(run for run in report["runs"] if run["method"] == "imtlg>>pcgrad" and run["restored"])
     chosen |= {"rate": [3.0] * 3, "log_likelihood": [-9.0] * 3, "hidden": [0.7] * 3}
-    (row,) = tables.equal_rate([report]).rows
+    (row,) = tables.interpolated_rate([report]).rows
     assert [str(cell) for cell in row] == [
         "HI VAE-ELBO", "IMTL-G >> PCGrad", "3.0", "yes", "0.350", "0.190", "-3.0", "-9.0", "0.350", "0.700",
     ]  # fmt: skip
     chosen["rate"] = [99.0] * 3
-    table = tables.equal_rate([report])
+    table = tables.interpolated_rate([report])
     assert [str(cell) for cell in table.rows[0][2:6]] == ["99.0", "no", "0.100", "0.190"]
     assert "if not, the nearest end of its curve stands here" in table.notes[0]
 
 
-def test_equal_rate_needs_two_kl_weights():
+def test_interpolated_rate_needs_two_kl_weights():
     report = report_of()
     report["runs"] = [run for run in report["runs"] if run["kl_weight"] == 1]
-    (row,) = tables.equal_rate([report]).rows
+    (row,) = tables.interpolated_rate([report]).rows
     assert [str(cell) for cell in row[3:6]] == ["-", "-", "0.190"]
     assert [str(cell) for cell in row[6::2]] == ["-", "-"]  # plain training elsewhere
 
@@ -376,7 +383,10 @@ def test_all_tables_of_no_reports():
 
 REPORTS = [report_of("hi"), report_of("labour", "HI-VAE"), *mixtures(experts=("mvae", "mopoe"))]
 ALL = [
-    *(make(REPORTS) for make in (tables.table1, tables.controls, tables.equal_rate, tables.table2, tables.table6)),
+    *(
+        make(REPORTS)
+        for make in (tables.table1, tables.controls, tables.interpolated_rate, tables.table2, tables.table6)
+    ),
     *(make(REPORTS) for make in (tables.table7, tables.table8)),
     tables.overhead([{"rows": {"no blocks": {"ms": 4.0, "ratio": 1.0}}, "hardware": "GPU_1 & more"}]),
     *(make(REPORTS) for make in (tables.table3, tables.table4, tables.table5, tables.table9)),

@@ -5,6 +5,7 @@ import torch
 
 from evenhand.tables.families import Latent
 from evenhand.tables.inference import head_gradients
+from evenhand.tables.kinds._binary import Bernoulli
 
 from .test_inference import INDEX, MODELS, fitted_model
 
@@ -89,3 +90,27 @@ def test_a_column_that_nobody_sees_has_no_gradient():
     assert (found.shares[:, column] == 0).all()
     assert (found.cosines[:, column] == 0).all()
     assert (found.norms[:, [d for d in range(11) if d != column]] > 0).all()
+
+
+def score_to_fisher(eta, x):
+    """The mean square of the scores of a binary head over what it expects of them, its Fisher information."""
+    _, slope = Bernoulli(1).log_prob(eta, x)
+    probability = torch.sigmoid(eta)
+    return float(slope.square().mean() / (probability * (1 - probability)).mean())
+
+
+def test_the_score_to_fisher_ratio_cannot_tell_neglected_from_unpredictable():
+    """Why `report` compares with rivals instead: the ratio is 1 wherever probabilities are right on average."""
+    generator = torch.Generator().manual_seed(0)
+    n = 200_000
+    known = 2 * torch.randn(n, 1, generator=generator)
+    told = (torch.rand(n, 1, generator=generator) < torch.sigmoid(known)).float()  # the other columns tell it
+    coin = (torch.rand(n, 1, generator=generator) < 0.3).float()  # nothing tells it
+    marginal = [torch.logit(x.mean()).expand(n, 1) for x in (told, coin)]
+    learnt, neglected, unpredictable = (
+        score_to_fisher(*pair) for pair in ((known, told), (marginal[0], told), (marginal[1], coin))
+    )
+    assert learnt == pytest.approx(1, abs=0.02)
+    assert neglected == pytest.approx(1, abs=0.02)
+    assert unpredictable == pytest.approx(1, abs=0.02)
+    assert score_to_fisher(3 * known, told) > 2  # it tells heads that are too sure of themselves

@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from ..frames import RawTable
+from ._binary import BinaryColumn
 from ._catalogue import as_kind
 from ._count import CountColumn
+from ._kind import ColumnKind
 from ._numbers import NumberColumn
 from ._preprocessing import Preprocessing
 
@@ -26,8 +28,9 @@ def lipschitz(fitted: Preprocessing, table: RawTable) -> Preprocessing:
 
     at the parameters that fit the column alone. A column of numbers with mean m and deviation 1 that is multiplied by
     :math:`\omega` has :math:`L(\omega) = \omega^2 + (2 + 4 m^2)\,\omega^4`; a count has its mean, categories have
-    :math:`1 - \sum_c \pi_c^2`. Counts and categories have no units to change: the geometric mean of their smoothness
-    is what numbers are brought to. Without any of them it is that of a standardised column, 3.
+    :math:`1 - \sum_c \pi_c^2`, and half of it where one logit tells two of them apart. Counts and categories have no
+    units to change: the geometric mean of their smoothness is what numbers are brought to. Without any of them it is
+    that of a standardised column, 3.
 
     After Javaloy and Valera, "Lipschitz standardization for multivariate learning", arXiv:2002.11369;
     docs/fidelity.md says what differs.
@@ -40,7 +43,7 @@ def lipschitz(fitted: Preprocessing, table: RawTable) -> Preprocessing:
     moments = [_moments(batch.values[:, d], batch.mask[:, d]) for d in range(len(fitted.schema))]
     kinds = [as_kind(column) for column in fitted.schema]
     fixed = [
-        _smoothness(batch.values[:, d], batch.mask[:, d], counts=isinstance(kind, CountColumn))
+        _smoothness(kind, batch.values[:, d], batch.mask[:, d])
         for d, kind in enumerate(kinds)
         if not isinstance(kind, NumberColumn)
     ]
@@ -66,11 +69,11 @@ def _moments(x: Tensor, seen: Tensor) -> tuple[float, float]:
     return float(known.mean()), float(known.var(correction=0)) or 1.0
 
 
-def _smoothness(x: Tensor, seen: Tensor, *, counts: bool) -> float:
+def _smoothness(kind: ColumnKind, x: Tensor, seen: Tensor) -> float:
     known = x[seen].double()
     if not len(known):
         return 1.0
-    if counts:
+    if isinstance(kind, CountColumn):
         return float(known.mean())
     shares = torch.bincount(known.long()) / len(known)
-    return float(1 - shares.square().sum())
+    return float(1 - shares.square().sum()) / (2 if isinstance(kind, BinaryColumn) else 1)

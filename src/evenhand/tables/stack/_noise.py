@@ -157,9 +157,8 @@ class Noise:
         if name not in self._chunk:
             return None
         chunk = self._chunk[name]
-        step = (
-            chunk.select(1, int(cursor)) if cursor.device.type == "cpu" else chunk.index_select(1, cursor).squeeze(1)
-        )
+        free = cursor.device.type == "cpu" and not torch.compiler.is_compiling()  # to read the number
+        step = chunk.select(1, int(cursor)) if free else chunk.index_select(1, cursor).squeeze(1)
         return step if self._everyone else step.index_select(0, self._index)
 
     def state_dict(self) -> dict[str, Any]:
