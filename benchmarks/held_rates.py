@@ -1,6 +1,7 @@
 """VAEM on three tables and LongitudinalVAE on three panels: plain and impartial training held at one rate.
 
 python benchmarks/held_rates.py --out paper/families/reports           # a quarter of an hour on one thread of its own
+python benchmarks/held_rates.py --out paper/families/longer --size longer --only rwm5yr PSID7682 Males
 python benchmarks/held_rates.py --out DIR --size full --rates 1 2 4    # longer trainings, more rows, several rates
 evenhand results families --from paper/families/reports                # nothing is trained
 
@@ -33,9 +34,15 @@ class Size:
     table_steps: int
     histories: int
     panel_steps: int
+    methods: tuple[str, ...] = METHODS
+    seeds: int = SEEDS
 
 
-SIZES = {"small": Size(2000, 1000, 400, 450), "full": Size(5000, 3000, 1000, 1000)}
+SIZES = {
+    "small": Size(2000, 1000, 400, 450),
+    "longer": Size(2000, 4000, 400, 1500, ("sum", "imtlg"), 2),
+    "full": Size(5000, 3000, 1000, 1000),
+}
 
 
 def table_config(name: str, rate: float, size: Size) -> TableExperiment:
@@ -43,7 +50,9 @@ def table_config(name: str, rate: float, size: Size) -> TableExperiment:
     from evenhand.lab import Data, comparison
 
     data = Data(name, rows=size.rows)
-    config = comparison(data, size.rows, model="vaem", n_seeds=SEEDS, steps=size.table_steps, methods=METHODS)
+    config = comparison(
+        data, size.rows, model="vaem", n_seeds=size.seeds, steps=size.table_steps, methods=size.methods
+    )
     runs = replace(config.runs, kl_weights=(f"rate:{rate:g}",))
     training = replace(config.training, lr=2e-3, decay=True)
     evaluation = replace(config.evaluation, generate=0, n_samples=5)
@@ -58,7 +67,7 @@ def panel_config(name: str, rate: float, size: Size) -> PanelExperiment:
     if not path.is_file():
         _write_panel(name, size.histories, path)
     steps, data = size.panel_steps, Data(path=str(path))
-    options = {"id": who, "time": "year", "n_seeds": SEEDS, "steps": steps, "methods": METHODS}
+    options = {"id": who, "time": "year", "n_seeds": size.seeds, "steps": steps, "methods": size.methods}
     config = panel_comparison(data, size.histories, **options)  # type: ignore[arg-type]
     return replace(config, runs=replace(config.runs, kl_weights=(f"rate:{rate:g}",)))
 
@@ -90,14 +99,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[*TABLES, *PANELS], help="only some tables and panels")
     parser.add_argument("--rates", nargs="+", type=float, help="nats per row; 3 for tables and 2 for panels")
     parser.add_argument("--size", choices=SIZES, default="small")
-    parser.add_argument("--panel-steps", type=int, help="of a training on a panel; that of the size by default")
     options = parser.parse_args()
     out = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     options.folder.mkdir(parents=True, exist_ok=True)
     os.chdir(options.folder)  # a report names a panel by its path from here
-    size = SIZES[options.size]
-    run(out, options.only, options.rates, replace(size, panel_steps=options.panel_steps or size.panel_steps))
+    run(out, options.only, options.rates, SIZES[options.size])
 
 
 if __name__ == "__main__":
