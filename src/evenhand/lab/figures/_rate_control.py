@@ -79,7 +79,7 @@ def held_chart(curves: Sequence[Held], target: float, label: str, *, width: floa
     for i, curve in enumerate(curves):
         colour, last = (
             f"c{i % COLOURS}",
-            f"{number(_last(curve.rates), 2)} nats at KL weight {_last(curve.weights):.2g}",
+            f"{number(_last(curve.rates), 2)} nats, KL × {_last(curve.weights):.2g}",
         )
         drawn = [path(_points(curve.steps, ys, x, y), f"line {colour}")
                  for ys, y in ((curve.rates, rates), (curve.weights, weights))]  # fmt: skip
