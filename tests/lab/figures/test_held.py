@@ -15,7 +15,7 @@ def test_rates_and_weights_over_training():
     assert svg.startswith("<svg")
     assert "Wine VAE-ELBO, 8 nats" in svg
     assert svg.count('class="line c') == 12  # rates and weights of six runs
-    assert "plain, nominal × 8: 8.07 nats, KL × 0.3" in svg
+    assert "plain, nominal × 8: 8.07 nats, KL x 0.3" in svg
 
 
 def test_of_reports_without_rates_there_is_none():
@@ -27,7 +27,7 @@ def test_a_history_of_an_estimator():
     rows = [{"step": s, "candidates": [0, 2], "rates": [9 - s, 8.1], "kl_weights": [0.1, 0.2 * s]} for s in (1, 2)]
     rows.append({"step": 3, "candidates": [2], "rates": [8.0], "kl_weights": [0.7]})
     svg = rate_control(rows, "rate:8", ["sum", "mgda", "imtlg"])
-    assert "imtlg: 8.00 nats, KL × 0.7" in svg
+    assert "imtlg: 8.00 nats, KL x 0.7" in svg
     assert "sum: 7.00 nats" in svg
     assert "mgda" not in svg
     assert svg == rate_control(rows, 8.0, ["sum", "mgda", "imtlg"])
@@ -35,7 +35,7 @@ def test_a_history_of_an_estimator():
 
 def test_a_history_of_modalities():
     svg = rate_control([{"step": 1, "rate": 3.0, "kl_weight": 1.0}, {"step": 2, "rate": 2.0, "kl_weight": 1.5}], 2.0)
-    assert "candidate 1: 2.00 nats, KL × 1.5" in svg
+    assert "candidate 1: 2.00 nats, KL x 1.5" in svg
     with pytest.raises(ValueError, match="history should be of a training that holds a rate"):
         rate_control([{"step": 1, "kl_weight": 1.0}], 2.0)
 

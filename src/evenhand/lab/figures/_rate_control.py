@@ -77,10 +77,7 @@ def held_chart(curves: Sequence[Held], target: float, label: str, *, width: floa
     parts += [text(left - 36, HEIGHT + GAP - 9, "↑ KL weight", "tick")]
     parts += [text(x(t), 2 * HEIGHT + GAP - 4, tick(t), "tick", "middle") for t in x.ticks(4)]
     for i, curve in enumerate(curves):
-        colour, last = (
-            f"c{i % COLOURS}",
-            f"{number(_last(curve.rates), 2)} nats, KL × {_last(curve.weights):.2g}",
-        )
+        colour, last = f"c{i % COLOURS}", f"{number(_last(curve.rates), 2)} nats, KL x {_last(curve.weights):.2g}"
         drawn = [path(_points(curve.steps, ys, x, y), f"line {colour}")
                  for ys, y in ((curve.rates, rates), (curve.weights, weights))]  # fmt: skip
         parts.append(element("g", element("title", f"{curve.name}: {last}"), *drawn))
