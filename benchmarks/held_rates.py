@@ -88,7 +88,8 @@ def run(out: Path, names: list[str], rates: list[float] | None, size: Size) -> N
         for rate in rates or ([3.0] if name in TABLES else [2.0]):
             config = (table_config if name in TABLES else panel_config)(name, rate, size)
             folder = run(config, "runs", device="cpu", command="python benchmarks/held_rates.py")
-            shutil.copy(folder.path / "report.json", out / f"{config.name}-{rate:g}.json")
+            label = f"{config.name}-{rate:g}" if rates else config.name
+            shutil.copy(folder.path / "report.json", out / f"{label}.json")
             print(f"done: {config.name}, {rate:g} nats", flush=True)
 
 

@@ -68,11 +68,15 @@ def test_the_guide_of_experiments_has_all_settings_with_their_defaults():
 
     text = (ROOT / "docs" / "experiments.md").read_text()
     tables = re.split(
-        r"\*\*Several modalities\*\*|\*\*Which experts live\*\*",
+        r"\*\*A panel\*\*|\*\*Several modalities\*\*|\*\*Which experts live\*\*",
         text[text.index("**A table**") : text.index("## The directory of a run")],
     )
     table = to_dict(from_dict({"experiment": "table", "data": {"name": "hi"}}))
     table["data"]["name"] = ""  # either this or a path has to be given
+    panel = to_dict(from_dict({"experiment": "panel", "data": {"name": "hi", "id": "a", "time": "b"}}))
+    for names, defaults in re.findall(r"^\| (`\w+\.\w+`.*?) \| (`.*?`) \|", tables.pop(1), re.MULTILINE):
+        settings = [name.split(".") for name in names.strip("`").split("`, `")]
+        assert defaults == ", ".join(f"`{toml_value(panel[section][name])}`" for section, name in settings)
     documents = (table, to_dict(MultimodalExperiment()), to_dict(SurvivalExperiment()))
     for rows, document in zip(tables, documents, strict=True):
         said = dict(re.findall(r"^\| `(\w+\.\w+)` \| (.*?) \|", rows, re.MULTILINE))
