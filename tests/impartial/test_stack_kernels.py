@@ -152,6 +152,16 @@ def test_a_gradient_that_is_not_finite_teaches_nothing():
         assert_close(step.state, expected.state, 1e-6)
 
 
+def test_a_copy_learns_for_itself():
+    method = PerReplica([GradNorm(1.0), IMTLG()])
+    method(torch.randn(2, 3, 6).to(DEVICE))
+    before = method.stages[0].steps[0].state.clone()
+    copied = copy.deepcopy(method)
+    copied(torch.randn(2, 3, 6).to(DEVICE))
+    assert torch.equal(method.stages[0].steps[0].state, before)
+    assert not torch.equal(copied.stages[0].steps[0].state, before)
+
+
 def test_loaded_state_is_used():
     """What is loaded lies elsewhere in memory: the program looks there."""
 

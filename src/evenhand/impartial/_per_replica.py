@@ -81,6 +81,9 @@ class PerReplica(Method):
             self._program = Program(stages, len(self.names), gram)
         return self._program
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_program": None}  # it has addresses: a copy learns in memory of its own
+
     def _check_replicas(self, leading: list[int]) -> None:
         n, drawn = len(self.names), None if self.draws is None else self.draws.numbers
         if leading != [n]:
