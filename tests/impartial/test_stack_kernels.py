@@ -153,7 +153,7 @@ def test_a_gradient_that_is_not_finite_teaches_nothing():
 
 
 def test_a_copy_learns_for_itself():
-    method = PerReplica([GradNorm(1.0), IMTLG()])
+    method = PerReplica([GradNorm(), IMTLG()])
     method(torch.randn(2, 3, 6).to(DEVICE))
     before = method.stages[0].steps[0].state.clone()
     copied = copy.deepcopy(method)
