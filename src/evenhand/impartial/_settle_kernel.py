@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ._kernels import _complement, _correlate, _kernel, _launch, _solve
-from ._solvers import PATIENCE, PIVOTS, SILENT
+from ._solvers import PATIENCE, PIVOTS, SILENT, ridge_of
 
 with suppress(ImportError):  # without it no kernel is ever launched
     import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -82,8 +82,7 @@ class Program:
         heads, gram = gram.shape[-1], gram.contiguous()
         matrix = torch.empty_like(gram)
         random = gram[:, 0] if uniform is None else uniform.contiguous()
-        eps, exact = torch.finfo(gram.dtype).eps, torch.finfo(torch.float64).eps
-        ridge = 4 * heads * eps  # as in `_solvers.ridge_of`
+        ridge, exact = ridge_of(gram), torch.finfo(torch.float64).eps
         damping = max(ridge**2, 4 * heads**2 * exact)  # as in `_eigen.solve_least_norm`
         tolerance = 8 * heads * exact  # as in `_solvers.rounding`
         tensors = gram, self._codes, self._numbers, self._memory, random, matrix

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from evenhand.tables.families import GAINS, StackedBatchNorm, StackedLinear
+from evenhand.tables.families._layers import _Product
 
 
 def generators(*seeds):
@@ -84,3 +85,16 @@ def test_batch_normalisation_is_torchs():
 
 def test_batch_normalisation_of_one_row():
     assert StackedBatchNorm(4, 2)(torch.randn(2, 1, 4)).isfinite().all()
+
+
+@pytest.mark.parametrize("rows", [5, 256, 2048])  # in one part, in two, in sixteen
+def test_products_of_a_gpu_have_the_gradients_of_autograd(rows):
+    """What layers compute with on a GPU, here on the CPU: the gradient of W adds up many rows in parts."""
+    x, weight = torch.randn(2, rows, 4, requires_grad=True), torch.randn(2, 3, 4, requires_grad=True)
+    slopes = torch.randn(2, rows, 3)
+    found, expected = _Product.apply(x, weight), torch.bmm(x, weight.mT)
+    assert torch.equal(found, expected)
+    ours = torch.autograd.grad(found, (x, weight), slopes)
+    for one, other in zip(ours, torch.autograd.grad(expected, (x, weight), slopes), strict=True):
+        torch.testing.assert_close(one, other)
+    assert ours[1].is_contiguous()  # as the weight: nothing has to be copied
