@@ -21,14 +21,12 @@ with suppress(ImportError):  # without it no kernel is ever launched
 
 Activation = Literal["linear", "relu", "tanh"]
 
-WIDEST = 64  # outputs: more of them do not fit in the registers of a program
+WIDEST = 128  # outputs: more of them do not fit in the registers of a program
 FEWEST = 8  # replicas: with fewer, torch's products keep more processors busy
 ROWS = 64  # of a tile
-SUMMED = 32  # rows of a tile that are added up: more would need more registers than there are
 INPUTS = 64  # of a tile, at most
 PROGRAMS = 256  # that keep a GPU busy
 FEW_ROWS = 256  # which are added up by one program
-WARPS = 4
 
 
 def fits(x: Tensor, weight: Tensor) -> bool:
@@ -63,9 +61,8 @@ def layer(x: Tensor, weight: Tensor, bias: Tensor, activation: str) -> Tensor:
     out = torch.empty(replicas, rows, n_out, dtype=x.dtype, device=x.device)
     with torch.cuda.device_of(x):
         _forward[(-(-rows // ROWS), replicas)](
-            x, weight, bias, out, rows, n_in, n_out, activation, _precision(), ROWS, _inputs(n_in), _power(n_out),
-            num_warps=WARPS,
-        )  # fmt: skip
+            x, weight, bias, out, rows, n_in, n_out, activation, _precision(), ROWS, _inputs(n_in), _power(n_out)
+        )
     return out
 
 
@@ -80,41 +77,28 @@ def layer_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of x, W and b; an empty tensor for what is not needed."""
     incoming, x, weight = incoming.contiguous(), x.contiguous(), weight.contiguous()
-    nothing = [x.new_empty(0) for _ in range(3)]
+    (replicas, rows, n_in), n_out = x.shape, weight.shape[1]
+    of_x = torch.empty_like(x) if needs_x else x.new_empty(0)
     if not kernels_work(x.device):
         g = _slope(incoming, out, activation)
-        of_x = g @ weight if needs_x else nothing[0]
-        return (of_x, g.mT @ x, g.sum(1)) if needs_weight else (of_x, *nothing[1:])
-    with torch.cuda.device_of(x):
-        of_x = _of_inputs(incoming, x, weight, out, activation) if needs_x else nothing[0]
-        return of_x, *(_of_parameters(incoming, x, weight, out, activation) if needs_weight else nothing[1:])
-
-
-def _of_inputs(incoming: Tensor, x: Tensor, weight: Tensor, out: Tensor, activation: str) -> Tensor:
-    (replicas, rows, n_in), n_out = x.shape, weight.shape[1]
-    of_x = torch.empty_like(x)
-    _backward_to_inputs[(-(-rows // ROWS), replicas)](
-        incoming, weight, out, of_x, rows, n_in, n_out, activation, _precision(), ROWS, _inputs(n_in), _power(n_out),
-        num_warps=WARPS,
-    )  # fmt: skip
-    return of_x
-
-
-def _of_parameters(
-    incoming: Tensor, x: Tensor, weight: Tensor, out: Tensor, activation: str
-) -> tuple[Tensor, Tensor]:
-    (replicas, rows, n_in), n_out, width = x.shape, weight.shape[1], _inputs(x.shape[-1])
+        of_x = g @ weight if needs_x else of_x
+        return (of_x, g.mT @ x, g.sum(1)) if needs_weight else (of_x, x.new_empty(0), x.new_empty(0))
+    width = _inputs(n_in)
     cuts = -(-n_in // width)
-    parts = 1 if rows <= FEW_ROWS else max(1, min(-(-PROGRAMS // (replicas * cuts)), -(-rows // SUMMED)))
-    each = -(-rows // (parts * SUMMED)) * SUMMED
+    parts = 1 if rows <= FEW_ROWS else max(1, min(-(-PROGRAMS // (replicas * cuts)), -(-rows // ROWS)))
+    each = -(-rows // (parts * ROWS)) * ROWS
     parts = -(-rows // each)
-    of_weight = torch.empty(replicas, parts, n_out, n_in, dtype=x.dtype, device=x.device)
-    of_bias = torch.empty(replicas, parts, n_out, dtype=x.dtype, device=x.device)
-    _backward_to_parameters[(parts, replicas, cuts)](
-        incoming, x, out, of_weight, of_bias, rows, each, n_in, n_out, activation, _precision(), SUMMED, width,
-        _power(n_out), num_warps=WARPS,
-    )  # fmt: skip
-    return (of_weight.squeeze(1), of_bias.squeeze(1)) if parts == 1 else (of_weight.sum(1), of_bias.sum(1))
+    shape = (replicas, parts, n_out) if needs_weight else (0,)
+    of_weight = torch.empty(*shape, n_in, dtype=x.dtype, device=x.device)
+    of_bias = torch.empty(*shape, dtype=x.dtype, device=x.device)
+    with torch.cuda.device_of(x):
+        _backward[(parts, replicas, cuts)](
+            incoming, x, weight, out, of_x, of_weight, of_bias, rows, each, n_in, n_out, activation, _precision(),
+            needs_x, needs_weight, ROWS, width, _power(n_out),
+        )  # fmt: skip
+    if not needs_weight:
+        return of_x, x.new_empty(0), x.new_empty(0)
+    return (of_x, of_weight.squeeze(1), of_bias.squeeze(1)) if parts == 1 else (of_x, of_weight.sum(1), of_bias.sum(1))
 
 
 @layer_backward.register_fake
@@ -211,66 +195,12 @@ def _forward(
 
 
 @triton_kernel
-def _slopes(
+def _backward(
     incoming: tl.tensor,
-    outs: tl.tensor,
-    replica: tl.tensor,
-    row: tl.tensor,
-    rows: tl.int32,
-    N_OUT: tl.constexpr,
-    OUT: tl.constexpr,
-    ACTIVATION: tl.constexpr,
-) -> tl.tensor:
-    """Gradients of some rows before the activation."""
-    unit = tl.arange(0, OUT)
-    places = replica * rows * N_OUT + row[:, None] * N_OUT + unit[None, :]
-    there = (row < rows)[:, None] & (unit < N_OUT)[None, :]
-    slope = tl.load(incoming + places, mask=there, other=0.0)
-    if ACTIVATION == "relu":
-        slope = tl.where(tl.load(outs + places, mask=there, other=0.0) <= 0, 0.0, slope)
-    elif ACTIVATION == "tanh":
-        out = tl.load(outs + places, mask=there, other=0.0)
-        slope = slope * (1.0 - out * out)
-    return slope
-
-
-@triton_kernel
-def _backward_to_inputs(
-    incoming: tl.tensor,
+    xs: tl.tensor,
     weights: tl.tensor,
     outs: tl.tensor,
     of_xs: tl.tensor,
-    rows: tl.int32,
-    N_IN: tl.constexpr,
-    N_OUT: tl.constexpr,
-    ACTIVATION: tl.constexpr,
-    PRECISION: tl.constexpr,
-    ROWS: tl.constexpr,
-    IN: tl.constexpr,
-    OUT: tl.constexpr,
-) -> None:
-    """Gradients of some rows of inputs of a replica."""
-    replica = tl.program_id(1).to(tl.int64)
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    unit = tl.arange(0, OUT)
-    slope = _slopes(incoming, outs, replica, row, rows, N_OUT, OUT, ACTIVATION)
-    for first in range(0, N_IN, IN):
-        number = first + tl.arange(0, IN)
-        weight = tl.load(
-            weights + replica * N_OUT * N_IN + unit[:, None] * N_IN + number[None, :],
-            mask=(unit < N_OUT)[:, None] & (number < N_IN)[None, :],
-            other=0.0,
-        )
-        of_x = tl.dot(slope, weight, input_precision=PRECISION)
-        places = of_xs + replica * rows * N_IN + row[:, None] * N_IN + number[None, :]
-        tl.store(places, of_x, mask=(row < rows)[:, None] & (number < N_IN)[None, :])
-
-
-@triton_kernel
-def _backward_to_parameters(
-    incoming: tl.tensor,
-    xs: tl.tensor,
-    outs: tl.tensor,
     of_weights: tl.tensor,
     of_biases: tl.tensor,
     rows: tl.int32,
@@ -279,27 +209,40 @@ def _backward_to_parameters(
     N_OUT: tl.constexpr,
     ACTIVATION: tl.constexpr,
     PRECISION: tl.constexpr,
+    NEEDS_X: tl.constexpr,
+    NEEDS_WEIGHT: tl.constexpr,
     ROWS: tl.constexpr,
     IN: tl.constexpr,
     OUT: tl.constexpr,
 ) -> None:
-    """Gradients of weights and biases of a replica, summed over a part of the rows, for some of its inputs."""
+    """Gradients of a part of the rows of a replica, for some of its inputs."""
     replica, part, cut = tl.program_id(1).to(tl.int64), tl.program_id(0), tl.program_id(2)
     unit, number = tl.arange(0, OUT), cut * IN + tl.arange(0, IN)
+    real = (unit < N_OUT)[:, None] & (number < N_IN)[None, :]
+    entries = unit[:, None] * N_IN + number[None, :]
+    weight = tl.load(weights + replica * N_OUT * N_IN + entries, mask=real, other=0.0)
     of_weight = tl.zeros([OUT, IN], tl.float32)
     of_bias = tl.zeros([OUT], tl.float32)
     for first in range(part * each, min(rows, (part + 1) * each), ROWS):
         row = first + tl.arange(0, ROWS)
-        slope = _slopes(incoming, outs, replica, row, rows, N_OUT, OUT, ACTIVATION)
-        x = tl.load(
-            xs + replica * rows * N_IN + row[:, None] * N_IN + number[None, :],
-            mask=(row < rows)[:, None] & (number < N_IN)[None, :],
-            other=0.0,
-        )
-        of_weight += tl.dot(tl.trans(slope), x, input_precision=PRECISION)
-        of_bias += tl.sum(slope, 0)
-    place = replica * tl.num_programs(0) + part
-    real = (unit < N_OUT)[:, None] & (number < N_IN)[None, :]
-    tl.store(of_weights + place * N_OUT * N_IN + unit[:, None] * N_IN + number[None, :], of_weight, mask=real)
-    if cut == 0:
-        tl.store(of_biases + place * N_OUT + unit, of_bias, mask=unit < N_OUT)
+        at_out = replica * rows * N_OUT + row[:, None] * N_OUT + unit[None, :]
+        out_there = (row < rows)[:, None] & (unit < N_OUT)[None, :]
+        slope = tl.load(incoming + at_out, mask=out_there, other=0.0)
+        if ACTIVATION == "relu":
+            slope = tl.where(tl.load(outs + at_out, mask=out_there, other=0.0) <= 0, 0.0, slope)
+        elif ACTIVATION == "tanh":
+            out = tl.load(outs + at_out, mask=out_there, other=0.0)
+            slope = slope * (1.0 - out * out)
+        at_in = replica * rows * N_IN + row[:, None] * N_IN + number[None, :]
+        in_there = (row < rows)[:, None] & (number < N_IN)[None, :]
+        if NEEDS_X:
+            tl.store(of_xs + at_in, tl.dot(slope, weight, input_precision=PRECISION), mask=in_there)
+        if NEEDS_WEIGHT:
+            x = tl.load(xs + at_in, mask=in_there, other=0.0)
+            of_weight += tl.dot(tl.trans(slope), x, input_precision=PRECISION)
+            of_bias += tl.sum(slope, 0)
+    if NEEDS_WEIGHT:
+        place = replica * tl.num_programs(0) + part
+        tl.store(of_weights + place * N_OUT * N_IN + entries, of_weight, mask=real)
+        if cut == 0:
+            tl.store(of_biases + place * N_OUT + unit, of_bias, mask=unit < N_OUT)
