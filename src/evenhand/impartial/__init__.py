@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from ._gradnorm import GradNorm as GradNorm
     from ._impartial_sum import impartial_sum as impartial_sum
     from ._imtlg import IMTLG as IMTLG
-    from ._kernels import kernels_work as kernels_work
-    from ._kernels import triton_kernel as triton_kernel
     from ._lightning import LogReadings as LogReadings
     from ._linear_block import LinearBlock as LinearBlock
     from ._loss_weighting import LossWeighting as LossWeighting
@@ -86,12 +84,10 @@ _MODULES = {entry.class_name: entry.module for entry in CATALOGUE.values()} | {
     "backward": "_backward",
     "find_blocks": "_find",
     "impartial_sum": "_impartial_sum",
-    "kernels_work": "_kernels",
     "method_label": "_catalogue",
     "method_of": "_catalogue",
     "scale_gradient": "_scale_gradient",
     "short_method_label": "_catalogue",
-    "triton_kernel": "_kernels",
     "uniform": "_random",
 }
 __all__ = ["CATALOGUE", *_MODULES]

@@ -36,15 +36,13 @@ def usable(tensor: Tensor) -> bool:
         and 0 < tensor.shape[-1] <= LARGEST
         and not torch.compiler.is_compiling()
         and not (tensor.requires_grad and torch.is_grad_enabled())  # a kernel has no derivative
-        and kernels_work(tensor.device)
+        and _compiles(tensor.device)
     )
 
 
 @functools.cache
-def kernels_work(device: torch.device) -> bool:
+def _compiles(device: torch.device) -> bool:
     """Whether Triton works here: it needs a C compiler, and complains only when it compiles something."""
-    if triton is None:
-        return False
     try:
         one = torch.ones(1, 1, dtype=torch.float64, device=device)
         solve_least_norm(one, one[0], 0.0)
@@ -117,7 +115,7 @@ def _block(heads: int) -> int:
 # BLOCK is the side of the tile; loops run over the true number of heads.
 
 
-def triton_kernel(function: Callable[..., Any]) -> Any:
+def _kernel(function: Callable[..., Any]) -> Any:
     """`triton.jit`, if there is one, for a kernel of which one version serves all integers and all memory.
 
     Otherwise Triton would compile another one when an integer happens to be 1 or 16, or memory is aligned
@@ -131,7 +129,7 @@ def triton_kernel(function: Callable[..., Any]) -> Any:
     return triton.jit(do_not_specialize=integers, do_not_specialize_on_alignment=tensors)(function)
 
 
-@triton_kernel
+@_kernel
 def _sweep(matrix: tl.tensor, right: tl.tensor, chosen: tl.tensor) -> tl.tensor:
     """Solve one equation of a symmetric system for its own unknown and put that into the others (Goodnight, 1979).
 
@@ -150,7 +148,7 @@ def _sweep(matrix: tl.tensor, right: tl.tensor, chosen: tl.tensor) -> tl.tensor:
     return matrix, tl.where(chosen, goal * inverse, right - scaled * goal)
 
 
-@triton_kernel
+@_kernel
 def _solve(matrix: tl.tensor, right: tl.tensor, heads: tl.int32, BLOCK: tl.constexpr) -> tl.tensor:
     """Solve a symmetric positive definite system, for which sweeps are stable without pivoting."""
     index = tl.arange(0, BLOCK)
@@ -159,7 +157,7 @@ def _solve(matrix: tl.tensor, right: tl.tensor, heads: tl.int32, BLOCK: tl.const
     return right
 
 
-@triton_kernel
+@_kernel
 def _complement(
     matrix: tl.tensor,
     right: tl.tensor,
@@ -194,7 +192,7 @@ def _complement(
     return tl.where(found < 0, 0.0, found), number  # NaN is not below 0
 
 
-@triton_kernel
+@_kernel
 def _pivot(
     matrices: tl.tensor,
     rights: tl.tensor,
@@ -221,7 +219,7 @@ def _pivot(
     tl.store(solved + problem, number == 0)
 
 
-@triton_kernel
+@_kernel
 def _project(
     matrices: tl.tensor,
     norms: tl.tensor,
@@ -252,7 +250,7 @@ def _project(
         tl.store(mixings + square + order * heads + head, kept, mask=real)
 
 
-@triton_kernel
+@_kernel
 def _correlate(gram: tl.tensor, quiet: tl.float64, BLOCK: tl.constexpr) -> tl.tensor:
     """Correlations, norms, their inverses and which heads are active: `_solvers.correlation`."""
     index = tl.arange(0, BLOCK)
@@ -264,7 +262,7 @@ def _correlate(gram: tl.tensor, quiet: tl.float64, BLOCK: tl.constexpr) -> tl.te
     return gram * root[:, None] * root[None, :], squares * root, tl.where(active, root, 0.0), active
 
 
-@triton_kernel
+@_kernel
 def _follow(
     matrix: tl.tensor,
     q: tl.tensor,
@@ -308,7 +306,7 @@ def _follow(
     return v
 
 
-@triton_kernel
+@_kernel
 def _cagrad(
     grams: tl.tensor,
     mixings: tl.tensor,
@@ -343,7 +341,7 @@ def _cagrad(
     tl.store(mixings + entries, rows / number, mask=inside_tile)
 
 
-@triton_kernel
+@_kernel
 def _solve_least_norm(
     matrices: tl.tensor,
     rights: tl.tensor,

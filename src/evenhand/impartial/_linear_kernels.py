@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from . import _kernels
-from ._kernels import triton_kernel
+from ._kernels import _kernel
 
 with suppress(ImportError):  # without it no kernel is ever launched
     import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -63,7 +63,7 @@ def parts_of(rows: int) -> int:
 FEW_ROWS = 128
 
 
-@triton_kernel
+@_kernel
 def _repair(
     h: tl.tensor,
     products: tl.tensor,
@@ -105,7 +105,7 @@ def _repair(
     tl.store(powers + part * columns + index, power, mask=real)
 
 
-@triton_kernel
+@_kernel
 def _pairs(
     products: tl.tensor,
     powers: tl.tensor,

@@ -21,7 +21,7 @@ def narrow(gram: Tensor, dtype: torch.dtype, room: float) -> tuple[Tensor, Tenso
     return narrowed, scale
 
 
-@_kernels.triton_kernel
+@_kernels._kernel
 def _narrow(
     grams: tl.tensor,
     narrowed: tl.tensor,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ._kernels import _complement, _correlate, triton_kernel, _launch, _solve
+from ._kernels import _complement, _correlate, _kernel, _launch, _solve
 from ._solvers import PATIENCE, PIVOTS, SILENT, ridge_of
 
 with suppress(ImportError):  # without it no kernel is ever launched
@@ -94,7 +94,7 @@ class Program:
         return matrix
 
 
-@triton_kernel
+@_kernel
 def _product(left: tl.tensor, right: tl.tensor, heads: tl.int32, BLOCK: tl.constexpr) -> tl.tensor:
     """The product of two matrices, column by row."""
     index = tl.arange(0, BLOCK)
@@ -106,7 +106,7 @@ def _product(left: tl.tensor, right: tl.tensor, heads: tl.int32, BLOCK: tl.const
     return product
 
 
-@triton_kernel
+@_kernel
 def _mgda(
     gram: tl.tensor,
     ridge: tl.float64,
@@ -130,7 +130,7 @@ def _mgda(
     return w / tl.where(total == 0, 1.0, total)
 
 
-@triton_kernel
+@_kernel
 def _imtlg(
     gram: tl.tensor, ridge: tl.float64, damping: tl.float64, silent: tl.float64, heads: tl.int32, BLOCK: tl.constexpr
 ) -> tl.tensor:
@@ -147,7 +147,7 @@ def _imtlg(
     return w / tl.where(total < ridge, ridge, total)
 
 
-@triton_kernel
+@_kernel
 def _pcgrad(
     gram: tl.tensor, random: tl.tensor, silent: tl.float64, heads: tl.int32, BLOCK: tl.constexpr
 ) -> tl.tensor:
@@ -171,7 +171,7 @@ def _pcgrad(
     return kept * norms[:, None] * inverse[None, :]
 
 
-@triton_kernel
+@_kernel
 def _gradnorm(
     gram: tl.tensor, numbers: tl.tensor, memory: tl.tensor, heads: tl.int32, DOUBLE: tl.constexpr, BLOCK: tl.constexpr
 ) -> tl.tensor:
@@ -228,7 +228,7 @@ def _gradnorm(
     return weights
 
 
-@triton_kernel
+@_kernel
 def _settle(
     grams: tl.tensor,
     codes: tl.tensor,

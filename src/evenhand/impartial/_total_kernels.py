@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from . import _kernels
-from ._kernels import triton_kernel, _launch
+from ._kernels import _kernel, _launch
 
 with suppress(ImportError):  # without it no kernel is ever launched
     import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -61,7 +61,7 @@ def follow(votes: Tensor, numbers: Tensor, leak: Tensor) -> Tensor:
     return multipliers
 
 
-@triton_kernel
+@_kernel
 def _squares(
     vectors: tl.tensor, scales: tl.tensor, parts: tl.tensor, n: tl.int32, n_parts: tl.int32, BLOCK: tl.constexpr
 ) -> None:
@@ -72,7 +72,7 @@ def _squares(
     tl.store(parts + part, tl.sum(numbers * numbers, 0))
 
 
-@triton_kernel
+@_kernel
 def _restore(
     grams: tl.tensor,
     weights: tl.tensor,
@@ -110,7 +110,7 @@ def _restore(
     tl.store(factors + problem, factor)
 
 
-@triton_kernel
+@_kernel
 def _follow_votes(
     votes: tl.tensor,
     numbers: tl.tensor,

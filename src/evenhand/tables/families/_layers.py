@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-
-from . import _layer_kernels
-from ._layer_kernels import Activation, activate
 
 FEW_ROWS = 128
 
@@ -78,39 +74,12 @@ class StackedLinear(Stacked):
         return f"{n_in}, {n_out}, replicas={r}"
 
 
-class HiddenLayers(nn.Sequential):
-    """R networks of layers with one activation, side by side.
-
-    Args:
-        sizes: Number of inputs, and the units of every layer.
-        generators: One for every replica.
-        activation: What follows every layer.
-    """
-
-    def __init__(self, sizes: Sequence[int], generators: Sequence[torch.Generator], activation: Activation) -> None:
-        gain, module = GAINS[activation], ACTIVATIONS[activation]
-        layers = [StackedLinear(a, b, generators, gain=gain) for a, b in pairwise(sizes)]
-        super().__init__(*[m for layer in layers for m in (layer, module())])  # files know layers by even numbers
-        self.activation = activation
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Outputs of the last layer, ``[R, rows, n_out]``."""
-        for layer in self:
-            if isinstance(layer, StackedLinear):
-                x = linear(x, layer.weight, layer.bias, self.activation)
-        return x
-
-
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None, activation: Activation = "linear") -> Tensor:
-    """R layers: outputs ``[R, rows, n_out]`` for x ``[R, rows, n_in]`` and weight ``[R, n_out, n_in]``."""
-    if bias is not None and _layer_kernels.fits(x, weight):
-        return _layer_kernels.layer(x, weight, bias, activation)
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """R linear layers: outputs ``[R, rows, n_out]`` for x ``[R, rows, n_in]`` and weight ``[R, n_out, n_in]``."""
     if x.is_cuda:
         y: Tensor = _Product.apply(x, weight)
-        y = y if bias is None else y + bias.unsqueeze(1)  # which a compiler does on the way
-    else:
-        y = torch.bmm(x, weight.mT) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
-    return activate(y, activation)
+        return y if bias is None else y + bias.unsqueeze(1)  # which a compiler does on the way
+    return torch.bmm(x, weight.mT) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
 
 
 class _Product(torch.autograd.Function):
@@ -171,6 +140,5 @@ class StackedBatchNorm(Stacked):
         return torch.addcmul(self.bias - mean * scaled, x, scaled)
 
 
-ACTIVATIONS: dict[Activation, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
 GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "linear": 1.0}
 """Xavier's gains, by the activation that follows."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
@@ -14,7 +15,7 @@ from ...common import log_normal
 from ..kinds import TableLikelihood
 from ._family import Family, Heads, Statistics
 from ._latent import Latent
-from ._layers import GAINS, HiddenLayers, StackedBatchNorm, StackedLinear, linear
+from ._layers import GAINS, StackedBatchNorm, StackedLinear, linear
 
 SMALLEST_SCALE = 1e-6
 
@@ -55,9 +56,9 @@ class VAE(Family):
         self.likelihood = likelihood
         draws = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.normalise = StackedBatchNorm(n_inputs, len(seeds))
-        self.encoder = HiddenLayers([n_inputs] + [n_hidden] * n_layers, draws, "tanh")
+        self.encoder = _layers(n_inputs, n_hidden, n_layers, draws, nn.Tanh, GAINS["tanh"])
         self.posterior = StackedLinear(n_hidden, 2 * n_latent, draws, fan_out=[n_latent] * 2 * n_latent)
-        self.decoder = HiddenLayers([n_latent] + [n_hidden] * n_layers, draws, "relu")
+        self.decoder = _layers(n_latent, n_hidden, n_layers, draws, nn.ReLU, GAINS["relu"])
         self.head = StackedLinear(
             n_hidden, likelihood.n_parameters, draws, gain=GAINS["relu"], fan_out=likelihood.fan_out
         )
@@ -131,3 +132,11 @@ class VAE(Family):
         """As biases of the heads: fewer steps are wasted than from zero, as in the paper."""
         assert self.head.bias is not None
         self.head.bias.data = marginals.to(self.head.bias.device).expand_as(self.head.bias).clone()
+
+
+def _layers(
+    n_in: int, n_hidden: int, number: int, draws: Sequence[torch.Generator], activation: type[nn.Module], gain: float
+) -> nn.Sequential:
+    sizes = [n_in] + [n_hidden] * number
+    pairs = pairwise(sizes)
+    return nn.Sequential(*[m for a, b in pairs for m in (StackedLinear(a, b, draws, gain=gain), activation())])
