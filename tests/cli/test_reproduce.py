@@ -107,6 +107,16 @@ def test_some_results_need_few_jobs():
     assert wine.evaluation.generate == 1000  # or there would be nothing to draw
 
 
+def test_some_of_the_runs_with_other_settings(go, tmp_path):
+    few = ["--models", "mmvae", "--seeds", "2", "--only", "*-vanilla-*", "--only", "*-li-cagrad0.4-*"]
+    result = go("reproduce", "table4", *few, "--set", "training.epochs=4", "--configs", str(tmp_path))
+    assert result.exit_code == 0, result.stderr
+    kinds = ("vanilla", "li-cagrad0.4")
+    wanted = {f"mnist_svhn_text-mmvae-siwae-{kind}-{seed}" for kind in kinds for seed in (0, 1)}
+    assert {path.stem for path in tmp_path.iterdir()} == wanted
+    assert {evenhand.lab.read_config(path).training.epochs for path in tmp_path.iterdir()} == {4}
+
+
 @pytest.mark.parametrize(("quick", "seeds", "n"), [(True, None, 2), (True, 5, 5), (False, None, 5), (False, 3, 3)])
 def test_so_many_seeds_as_are_asked_for(quick, seeds, n):
     jobs = find_jobs("table4", None, "mvae", n_seeds=seeds, quick=quick)
@@ -127,7 +137,9 @@ def test_so_many_seeds_as_are_asked_for(quick, seeds, n):
         (["table1", "--executor", "slurm"], "slurm"),
         (["table1", "--seeds", "0"], "--seeds"),
         (["table4", "--no-controls"], "--no-controls should be left out for table4"),
-        (["table1", "--workers", "2"], "--workers should be used with --executor ray"),
+        (["table1", "--only", "*-nobody-*"], "--only should match the name of a run. Found '*-nobody-*'."),
+        (["table1", "--set", "training.epoch=1"], "training.epoch"),
+        (["table1", "--set", "epochs"], "An override should look like training.epochs=10. Found 'epochs'."),
         (["table1", "--address", "auto", "--list"], "--address should be used with --executor ray"),
     ],
 )

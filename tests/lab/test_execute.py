@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import logging
+import multiprocessing
 import os
 import signal
 import sys
@@ -107,6 +108,50 @@ def test_an_interrupt_is_not_a_failure(path, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         execute(jobs(path), tmp_path, device="cpu", begin=begin)
+
+
+def test_side_by_side_gives_what_one_after_the_other_gives(path, tmp_path):
+    configs = jobs(path)
+    begun, ended, calls = record()
+    together = execute(configs, tmp_path / "together", device="cpu", workers=2, **calls)
+    assert sorted(ended) == sorted(folder.path for folder in together)
+    assert [number for _, number in begun] == [0, 1, 2]
+    for one, other in zip(together, execute(configs, tmp_path / "alone", device="cpu"), strict=True):
+        assert one.report()["runs"] == other.report()["runs"]
+    begun, ended, calls = record()
+    execute(configs, tmp_path / "together", device="cpu", workers=2, **calls)
+    assert begun == ended == []
+
+
+def test_side_by_side_one_that_fails_or_dies_does_not_stop_the_others(path, tmp_path):
+    doomed, broken, short = tiny(path, "training.epochs=1000000"), tiny(path, BROKEN), tiny(path)
+
+    def begin(folder, number):
+        if number == 2:  # the first of the others has ended, so the doomed one is on its way
+            (process,) = multiprocessing.active_children()
+            os.kill(process.pid, signal.SIGKILL)
+        return lambda epochs, words: None
+
+    ended = []
+    with pytest.raises(FailedError) as caught:
+        execute([doomed, broken, short], tmp_path, device="cpu", workers=2, begin=begin, finish=ended.append)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "2 of 3 experiments failed, the others are done:"
+    assert any("its process ended with exit code -9. Run it again" in line for line in lines)
+    assert any("data.rows should be at most the 120 rows that there are. Found 5000." in line for line in lines)
+    assert [folder.path for folder in ended] == [Folder(tmp_path, resolve(short)).path]
+
+
+def test_side_by_side_an_interrupt_leaves_no_process_behind(path, tmp_path):
+    def begin(folder, number):
+        if number == 1:
+            raise KeyboardInterrupt
+        return lambda epochs, words: None
+
+    configs = [tiny(path, "training.epochs=1000000"), tiny(path)]
+    with pytest.raises(KeyboardInterrupt):
+        execute(configs, tmp_path, device="cpu", workers=2, begin=begin)
+    assert multiprocessing.active_children() == []
 
 
 def test_what_makes_no_sense_is_refused(path, tmp_path):

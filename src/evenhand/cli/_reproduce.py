@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,9 +60,19 @@ Quick = Annotated[bool, typer.Option("--quick", help="A small version, for a CPU
 Controls = Annotated[
     bool, typer.Option("--controls/--no-controls", help="Also plain training at several KL weights (tables).")
 ]
-Where = Annotated[Executor, typer.Option("--executor", help="One after the other here, or on a Ray cluster.")]
+Where = Annotated[Executor, typer.Option("--executor", help="Here, or on a Ray cluster.")]
 Address = Annotated[str | None, typer.Option("--address", help="Of the Ray cluster; by default one is started here.")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes of a Ray started here.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="So many runs side by side here, on one GPU if there is one.")
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="PATTERN", help="Only runs whose names match, such as '*-vanilla-*'; repeatable."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting of all runs, as in `evenhand run`; repeatable."),
+]
 List = Annotated[bool, typer.Option("--list", help="Show the jobs and their state; run none.")]
 Configs = Annotated[
     Path | None, typer.Option("--configs", metavar="DIR", help="Write the jobs as TOML files there; run none.")
@@ -79,6 +90,8 @@ def reproduce(
     executor: Where = Executor.local,
     address: Address = None,
     workers: Workers = None,
+    only: Only = None,
+    settings: Settings = None,
     out: Out = Path("runs"),
     force: Force = False,
     list_: List = False,
@@ -94,13 +107,15 @@ def reproduce(
     Examples:
       evenhand reproduce table1 --quick --datasets hi,wine
       evenhand reproduce table1 --models vae-elbo --list
-      evenhand reproduce table4 --models mmvae --executor ray --workers 8
+      evenhand reproduce table4 --models mmvae --workers 3
+      evenhand reproduce table4 --only '*-vanilla-*' --only '*-li-*' --set training.epochs=4 --seeds 2
       evenhand reproduce table1 --configs configs
       evenhand reproduce survival --quick --models tight --seeds 5
     """
-    _check_executor(executor, address, workers)
+    _check_executor(executor, address)
     exhibit = find_exhibit(table, REPRODUCIBLE)
     jobs = find_jobs(exhibit, datasets, models, n_seeds=seeds, quick=quick, controls=controls)
+    jobs = changed(chosen(jobs, only or []), settings or [])
     check_device(device)
     if configs is not None:
         _write_configs(ctx.obj, jobs, configs)
@@ -111,10 +126,9 @@ def reproduce(
         _run(ctx.obj, exhibit, jobs, out, force=force, **where)
 
 
-def _check_executor(executor: Executor, address: str | None, workers: int | None) -> None:
-    if executor == Executor.local and (address, workers) != (None, None):
-        option = "--workers" if address is None else "--address"
-        raise refusal(option, "be used with --executor ray", f"the executor {executor}", "Leave it out.")
+def _check_executor(executor: Executor, address: str | None) -> None:
+    if executor == Executor.local and address is not None:
+        raise refusal("--address", "be used with --executor ray", f"the executor {executor}", "Leave it out.")
 
 
 def find_jobs(exhibit: Exhibit, datasets: str | None, models: str | None, **options: Any) -> list[Experiment]:
@@ -122,6 +136,23 @@ def find_jobs(exhibit: Exhibit, datasets: str | None, models: str | None, **opti
     chosen = split(datasets, "--datasets", exhibit.datasets or NAMES), split(models, "--models", exhibit.models)
     with arguments(datasets="--datasets", models="--models", controls="--no-controls"):
         return exhibit.jobs(*chosen, **options)
+
+
+def chosen(jobs: list[Experiment], patterns: Sequence[str]) -> list[Experiment]:
+    """Those whose names match a pattern, if there is any."""
+    some = [job for job in jobs if any(fnmatchcase(job.name, pattern) for pattern in patterns)]
+    if patterns and not some:
+        names = f"{len(jobs)} names such as {jobs[0].name!r}"
+        raise refusal("--only", "match the name of a run", repr(patterns[0]), f"There are {names}.")
+    return some if patterns else jobs
+
+
+def changed(jobs: list[Experiment], settings: Sequence[str]) -> list[Experiment]:
+    """The same runs with other settings."""
+    from ..lab import from_dict, to_dict
+
+    with arguments(overrides="--set"):
+        return [from_dict(to_dict(job), settings) for job in jobs] if settings else jobs
 
 
 def _folders(console: Console, jobs: Sequence[Experiment], out: Path) -> list[Folder]:
@@ -144,7 +175,7 @@ def _run(console: Console, exhibit: Exhibit, jobs: list[Experiment], out: Path, 
     if done < len(jobs):
         check_out(out)
     console.interrupted = lambda: _how_to_go_on(folders, console.command)
-    with job_bars(console, len(jobs), done, one_by_one=where["executor"] == Executor.local) as bars:
+    with job_bars(console, len(jobs), done, one_by_one=where["executor"] == Executor.local and (where["workers"] or 1) == 1) as bars:
         folders = execute(
             jobs, out, force=force, begin=bars.begin, finish=bars.finish, command=console.command, **where
         )

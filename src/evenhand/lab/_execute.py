@@ -1,11 +1,14 @@
-"""Many experiments: one after the other here, or side by side on a Ray cluster."""
+"""Many experiments: one after the other or side by side here, or on a Ray cluster."""
 
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,13 +49,14 @@ def execute(
     Args:
         configs: The experiments.
         root: Where directories of runs are; on a cluster, a folder that all machines see.
-        executor: "local" runs them in order. "ray" sends each to a Ray cluster: a job whose worker dies is started
-            again elsewhere and resumes from its last checkpoint.
+        executor: "local" runs them in order, or `workers` of them side by side. "ray" sends each to a Ray cluster: a
+            job whose worker dies is started again elsewhere and resumes from its last checkpoint.
         force: Whether to start over those that are done.
         begin: Called when a job begins, or is handed to the cluster.
         finish: Called with the directory of a job that is done.
         address: Of a Ray cluster. If None, one that is known on this machine is used, or else one is started.
-        workers: Start a Ray here with so many processes, whatever else is known.
+        workers: So many processes here, which may share one GPU; with "ray", start a Ray here with so many,
+            whatever else is known.
         options: Passed on to `run`.
     """
     if address is not None and workers is not None:
@@ -65,7 +69,7 @@ def execute(
         raise ValueError("configs should be different. Found two that are the same.")
     pending = [i for i, folder in enumerate(folders) if force or folder.state != "done"]
     if executor == "local":
-        outcomes = _local([configs[i] for i in pending], root, begin, force=force, **options)
+        outcomes = _local([configs[i] for i in pending], root, begin, workers or 1, force=force, **options)
     elif executor == "ray":
         outcomes = _on_ray([configs[i] for i in pending], root, begin, address, workers, force=force, **options)
     else:
@@ -91,7 +95,10 @@ def _failure(failed: Sequence[tuple[Folder, Exception]], n: int) -> FailedError:
 Outcomes = Iterator[tuple[int, Exception | None]]
 
 
-def _local(configs: Sequence[Experiment], root: str | Path, begin: Begin, **options: Any) -> Outcomes:
+def _local(configs: Sequence[Experiment], root: str | Path, begin: Begin, workers: int, **options: Any) -> Outcomes:
+    if workers > 1:
+        yield from _side_by_side(configs, root, begin, workers, options)
+        return
     for number, config in enumerate(configs):
         try:
             run(config, root, tick=begin(Folder(root, config), number), **options)
@@ -99,6 +106,53 @@ def _local(configs: Sequence[Experiment], root: str | Path, begin: Begin, **opti
             yield number, error
         else:
             yield number, None
+
+
+def _side_by_side(
+    configs: Sequence[Experiment], root: str | Path, begin: Begin, workers: int, options: dict[str, Any]
+) -> Outcomes:
+    """Each in a process of its own, so many at a time: what breaks in one does not touch the others."""
+    context = multiprocessing.get_context("spawn")  # a forked process cannot use a GPU
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    waiting, running = deque(enumerate(configs)), {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                number, config = waiting.popleft()
+                begin(Folder(root, config), number)
+                ours, theirs = context.Pipe(duplex=False)
+                process = context.Process(target=_tell, args=(theirs, to_dict(config), str(root), options, threads))
+                process.start()
+                theirs.close()
+                running[process.sentinel] = number, process, ours
+            for sentinel in wait(list(running)):
+                number, process, ours = running.pop(sentinel)
+                process.join()
+                yield number, _heard(ours, process.exitcode)
+    finally:  # interrupted: what they have done so far is in their checkpoints
+        for _, process, _ in running.values():
+            process.terminate()
+            process.join()
+
+
+def _tell(connection: Connection, *job: Any) -> None:
+    """Run a job, and send what went wrong, or nothing."""
+    try:
+        _job(*job)
+    except KeyboardInterrupt:
+        return
+    except Exception as error:
+        connection.send(str(error) or type(error).__name__)
+    else:
+        connection.send("")
+
+
+def _heard(connection: Connection, code: int | None) -> Exception | None:
+    try:
+        words = connection.recv()
+    except EOFError:
+        words = f"its process ended with exit code {code}. Run it again: it goes on from its last checkpoint."
+    return RuntimeError(words) if words else None
 
 
 def _on_ray(
@@ -140,8 +194,8 @@ def _on_ray(
                 yield number, None
 
 
-def _job(document: dict[str, Any], root: str, options: dict[str, Any]) -> None:
-    torch.set_num_threads(1)  # a worker has one processor
+def _job(document: dict[str, Any], root: str, options: dict[str, Any], threads: int = 1) -> None:
+    torch.set_num_threads(threads)  # a worker has one processor, or its part of them
     run(from_dict(document), root, **options)
 
 
