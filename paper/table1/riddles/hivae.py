@@ -1,0 +1,120 @@
+"""Why is HI-VAE on Wine so much below the paper? One seed, plain training and PCGrad, one thing changed at a time.
+
+python paper/table1/riddles/hivae.py [--only base "sharp s"] writes hivae.json beside it, and prints its rows: test errors
+after so many epochs (of the weights of that moment), and those of the best checkpoint by validation error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from wine import error
+
+from evenhand import __version__
+from evenhand.impartial import method_of
+from evenhand.lab._paper import table1_jobs
+from evenhand.lab._splits import Splits, load
+from evenhand.tables.families import HIVAE
+from evenhand.tables.inference import rates_and_bounds
+from evenhand.tables.stack import Best, Run, Stack
+
+METHODS = ("sum", "pcgrad")
+EPOCHS = (50, 100, 200, 400, 800, 1200, 1600, 2000)
+
+
+def no_normalisation(network: HIVAE) -> None:
+    """Numbers are standardised once, as for the VAE, and not again by every batch."""
+    network.normalise_by_batch = lambda inputs, targets, mask: (inputs, None)  # type: ignore[method-assign]
+
+
+def warm(network: HIVAE) -> None:
+    """s stays soft."""
+    network.start_step = lambda steps, per_epoch: None  # type: ignore[method-assign]
+
+
+def sharp(network: HIVAE) -> None:
+    """s is a category from the first step on."""
+    network.start_step = lambda steps, per_epoch: network.temperature.fill_(1e-3)  # type: ignore[method-assign]
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "base": {},
+    "split 1": {"seed": 1},
+    "no normalisation layers": {"hook": no_normalisation},
+    "s of 1": {"sizes": {"n_components": 1}},
+    "s of 3": {"sizes": {"n_components": 3}},
+    "z of 2": {"sizes": {"n_latent": 2}},
+    "z of 5": {"sizes": {"n_latent": 5}},
+    "y of 1": {"sizes": {"n_y": 1}},
+    "batches of 128, 400 epochs": {"batch_size": 128, "epochs": 400},
+    "soft s": {"hook": warm},
+    "sharp s": {"hook": sharp},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", default=list(VARIANTS))
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    place = Path(__file__).with_suffix(".json")
+    found = json.loads(place.read_text()) if place.is_file() else {}
+    rows = found.get("variants", {})
+    for name in asked.only:
+        begin = time.monotonic()
+        rows[name] = measure(**VARIANTS[name])
+        print(name, rows[name], f"{time.monotonic() - begin:.0f} s", flush=True)
+        about = {
+            "command": "python paper/table1/riddles/hivae.py",
+            "versions": {"evenhand": __version__, "torch": torch.__version__, "python": platform.python_version()},
+            "hardware": "CPU, one thread",
+        }
+        place.write_text(json.dumps({**about, "variants": rows}, indent=1) + "\n")
+
+
+def measure(
+    *,
+    seed: int = 0,
+    sizes: dict[str, int] | None = None,
+    batch_size: int = 1000,
+    epochs: int = EPOCHS[-1],
+    hook: Callable[[HIVAE], None] = lambda network: None,
+) -> dict[str, Any]:
+    """Test errors of both arms over the epochs and at the best checkpoint, and its rates."""
+    config = table1_jobs(["wine"], ["hivae"], n_seeds=1)[0]
+    config = replace(config, runs=replace(config.runs, seeds=(seed,)))
+    splits = Splits(load(config.data), config, "cpu")
+    seeds = [seed] * len(METHODS)
+    like = splits.network(seeds)
+    assert isinstance(like, HIVAE)
+    network = HIVAE(like.component.weight.shape[-1], like.likelihood, seeds=seeds, **(sizes or {}))
+    hook(network)
+    runs = [Run(seed, method_of(method)) for method in METHODS]
+    index = splits.index(0, splits.seeds)
+    stack = Stack(network, runs, splits.rows, index, batch_size=batch_size, dropout=0.0)
+    best, over = Best(stack), {}
+    done = 0
+    for end in (epoch for epoch in EPOCHS if epoch <= epochs):
+        stack.train((end - done) * stack.steps_per_epoch)
+        done = end
+        best.offer(error(stack, splits, seeds, "validation"))
+        over[end] = _rounded(error(stack, splits, seeds, "test"))
+    best.restore()
+    rate = rates_and_bounds(stack.model, splits.rows, splits.index(2, seeds))[0].mean(-1)
+    return {"over epochs": over, "best": _rounded(error(stack, splits, seeds, "test")), "rate": _rounded(rate)}
+
+
+def _rounded(numbers: torch.Tensor) -> list[float]:
+    return [round(x, 4) for x in numbers.tolist()]
+
+
+if __name__ == "__main__":
+    main()
