@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 MOST_COLUMNS = 64
 """Of a table: the price of trees is the square of their number."""
 WORK = 20_000_000  # rows times columns times outputs of all columns, which takes some ten seconds
-WORK_OF_MODELS = 10_000_000  # the same, of all models of a column: more of them are for tables that are quickly learnt
+WORK_OF_MODELS = 10_000_000  # the same, of all models of a column: where one is dear, it has to do
 MOST_ROWS = 40_000  # for one model, with those that are there twice
 MOST_MODELS = 3  # of a column, whose mean is better than each
 MOST_CLASSES = 50  # of a column to guess: each costs as much as a number
