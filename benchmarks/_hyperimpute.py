@@ -1,6 +1,6 @@
 """hyperimpute, in a Python of its own, because it wants older packages: ``hyperimpute(holes) -> Filled``.
 
-    python -m venv DIR; DIR/bin/pip install hyperimpute scikit-learn==1.6.1 "pandas<3"
+    python -m venv DIR; DIR/bin/pip install hyperimpute scikit-learn==1.6.1 "pandas<3" "xgboost<2"
     HYPERIMPUTE=DIR/bin/python python benchmarks/impute.py --only hyperimpute
 
 It cannot fill rows that it was not fitted to, so it is given all rows, those to fill among them. With pandas 3 it
