@@ -59,8 +59,14 @@ class Cache:
             self.write(table, side, {"error message": f"{type(error).__name__}: {error}"[:500]})
 
     def collect(self, path: Path, command: str, sides: Iterable[str], tables: Iterable[str]) -> None:
-        """Write everything to one file, a line for each result: what a page is made from."""
-        found = self.everything()
+        """Write everything to one file, a line for each result: what a page is made from.
+
+        What the file has already is kept where the folder has nothing new.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        for results in (_collected(path), self.everything()):
+            for table, by_side in results.items():
+                found.setdefault(table, {}).update(by_side)
         lines = [
             f"{json.dumps(table)}: {{\n"
             + ",\n".join(
@@ -81,3 +87,8 @@ class Cache:
             result = json.loads(path.read_text(encoding="utf-8"))
             found.setdefault(result["table"], {})[result["side"]] = result
         return found
+
+
+def _collected(path: Path) -> dict[str, dict[str, Any]]:
+    """The results of a file that was collected before; none if there is no such file."""
+    return json.loads(path.read_text(encoding="utf-8"))["results"] if path.is_file() else {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -31,6 +33,8 @@ def elsewhere(variable: str, script: str, values: Array, *arguments: object) -> 
         np.save(source, values)
         command = [python, script, str(source), str(target), *map(str, arguments)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode == -signal.SIGXCPU:  # the limit of a process holds for those that it starts
+            raise TimeoutError(f"It was not done in {resource.getrlimit(resource.RLIMIT_CPU)[0]} s.")
         if done.returncode:
             raise RuntimeError(f"It ended with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}")
         return np.load(target)

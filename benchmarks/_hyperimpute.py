@@ -1,9 +1,10 @@
-"""hyperimpute, in a Python of its own, because it wants an older scikit-learn: ``hyperimpute(holes) -> Filled``.
+"""hyperimpute, in a Python of its own, because it wants older packages: ``hyperimpute(holes) -> Filled``.
 
-    python -m venv DIR; DIR/bin/pip install hyperimpute scikit-learn==1.6.1
+    python -m venv DIR; DIR/bin/pip install hyperimpute scikit-learn==1.6.1 "pandas<3" "xgboost<2"
     HYPERIMPUTE=DIR/bin/python python benchmarks/impute.py --only hyperimpute
 
-It cannot fill rows that it was not fitted to, so it is given all rows, those to fill among them.
+It cannot fill rows that it was not fitted to, so it is given all rows, those to fill among them. With pandas 3 it
+fills in nothing but what it starts from, because assignments to a column of a frame are lost there.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def _there(source: str, target: str, seed: str) -> None:
     import pandas as pd
     from hyperimpute.plugins.imputers import Imputers
 
+    if int(pd.__version__.split(".")[0]) > 2:
+        raise ImportError(f"hyperimpute needs pandas below 3, or its guesses are lost. Found {pd.__version__}.")
     values = pd.DataFrame(np.load(source))
     model = Imputers().get("hyperimpute", random_state=int(seed))
     np.save(target, model.fit_transform(values).to_numpy(dtype=np.float64))

@@ -2,7 +2,7 @@
 
     pip install -c constraints.txt xgboost ctgan ForestDiffusion    # and see _arf.py; what is missing is left out
     EVENHAND_DATA=... python benchmarks/generate.py [--tables hi labour ...] [--only tabularvae ...] [--cache DIR]
-    python benchmarks/generate.py --collect FILE      # runs nothing: the cache as one file, for paper/generation
+    python benchmarks/generate.py --collect FILE      # runs nothing: the cache into one file, for paper/generation
 
 Fit on 80 % of the rows (those without holes), make as many, and compare with the other 20 %:
 
@@ -104,7 +104,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cache", default="build/generate", metavar="DIR")
     parser.add_argument("--limit", type=int, default=1800, help="seconds of processor time for one side on one table")
-    parser.add_argument("--collect", metavar="FILE", help="write the cache as one file and do nothing else")
+    parser.add_argument("--collect", metavar="FILE", help="write the cache into one file and do nothing else")
     parser.add_argument("--table", metavar="FILE", help="print what such a file holds and do nothing else")
     args = parser.parse_args()
     if args.quick:

@@ -3,7 +3,7 @@
     pip install -c constraints.txt miceforest lightgbm==4.6.0   # and see _hyperimpute.py; what is missing is left out
     EVENHAND_DATA=... python benchmarks/impute.py [--tables hi labour ...] [--only tabularvae ...] [--cache DIR]
     python benchmarks/impute.py --quick                # two tables
-    python benchmarks/impute.py --collect FILE         # runs nothing: the cache as one file, for paper/imputation
+    python benchmarks/impute.py --collect FILE         # runs nothing: the cache into one file, for paper/imputation
 
 Fit on 70 % of the rows, fill the others; 20 % of all cells are removed from both. Error, over removed cells of the
 others: root mean square over the range of the column for numbers, share of wrong classes, averaged over columns. One
@@ -143,7 +143,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cache", default="build/impute", metavar="DIR")
     parser.add_argument("--limit", type=int, default=900, help="seconds of processor time for one side on one table")
     parser.add_argument(
-        "--collect", metavar="FILE", help="write the cache (of --only and --tables) as one file, that is all"
+        "--collect", metavar="FILE", help="write the cache (of --only and --tables) into one file, that is all"
     )
     parser.add_argument("--table", metavar="FILE", help="print what such a file holds and do nothing else")
     args = parser.parse_args()

@@ -114,6 +114,34 @@ def test_results_are_kept_and_so_are_errors(tmp_path):
     assert list(results["two"]) == ["c", "a b"]
 
 
+def test_a_peer_elsewhere_that_exceeds_its_time_is_said_to(tmp_path, monkeypatch):
+    import sys
+
+    from _cache import Cache
+    from _elsewhere import elsewhere
+
+    script = tmp_path / "spins.py"
+    script.write_text("while True: pass")
+    monkeypatch.setenv("ELSEWHERE", sys.executable)
+    found = Cache(tmp_path).run("one", "a", lambda: {"error": elsewhere("ELSEWHERE", str(script), np.zeros(1))}, 1)
+    assert found["error message"] == "TimeoutError: It was not done in 1 s."
+
+
+def test_collecting_keeps_what_the_file_has_and_the_cache_has_not(tmp_path):
+    from _cache import Cache
+    from _imputation_tables import read_report
+
+    report, before, now = tmp_path / "report.json", Cache(tmp_path / "before"), Cache(tmp_path / "now")
+    for table, side in (("one", "a"), ("one", "b"), ("two", "a"), ("two", "dropped")):
+        before.write(table, side, {"error": 0.5})
+    before.collect(report, "python x", ["a", "b", "dropped"], ["one", "two"])
+    now.write("one", "b", {"error": 0.25})
+    now.collect(report, "python x", ["a", "b"], ["one", "two"])
+    results = read_report(report)[0]
+    found = {table: {side: result["error"] for side, result in sides.items()} for table, sides in results.items()}
+    assert found == {"one": {"a": 0.5, "b": 0.25}, "two": {"a": 0.5}}
+
+
 def test_whole_numbers_are_also_compared_with_a_whole_mean():
     from _filled import Filled
     from _holes import Holes

@@ -124,8 +124,12 @@ def test_large_tables_have_fewer_models_and_rows(monkeypatch):
         return found
 
     monkeypatch.setattr(_grow, "_seen_twice", count)
-    assert len([*grow(raw(cells()), SCHEMA, seed=0)]) == 5
+    assert len([*grow(raw(cells()), SCHEMA, seed=0)]) == 3 * 5
     assert max(seen) == 500
+    monkeypatch.setattr(_grow, "WORK_OF_MODELS", 2 * 5 * 7 * 500)
+    assert len([*grow(raw(cells()), SCHEMA, seed=0)]) == 2 * 5
+    monkeypatch.setattr(_grow, "WORK_OF_MODELS", 0)
+    assert len([*grow(raw(cells()), SCHEMA, seed=0)]) == 5
 
 
 def test_guesses_do_not_depend_on_how_many_rows_are_asked_at_once(monkeypatch):

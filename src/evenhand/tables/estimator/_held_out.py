@@ -22,6 +22,7 @@ RIGHT, CLOSER = 1.5, 2.0
 """Standard errors by which guesses of categories must be right more often than the mode, or else be closer."""
 SMALL = 0.1  # of the mode's errors: a gain that is larger is taken at its word
 VIEWS, WORK, LEAST = 8_000, 5_000_000, 400  # rows, cells of all samples and models, rows
+WATCHED_VIEWS, WATCHED_CELLS = 4_000, 25_000  # that training is watched by, dozens of times: a tenth of its price
 
 
 class HeldOut:
@@ -64,20 +65,18 @@ class HeldOut:
         ranges = np.where(limits[1] > limits[0], limits[1] - limits[0], 1.0)
         self._ranges = torch.tensor(ranges, device=device)
 
-    def opinion(self, model: Family, rows: Rows, way: Way, generator: torch.Generator | None = None) -> Tensor:
+    def opinion(
+        self, model: Family, rows: Rows, way: Way, generator: torch.Generator | None = None, *, most: int = VIEWS
+    ) -> Tensor:
         """What models make of the views, ``[R, n, T]``; of fewer views if there is more work to do."""
         samples = 1 if way.direct == 1 or way.how == "mode" else way.n_draws
-        n = max(LEAST, WORK // (len(next(model.parameters())) * samples * len(self._schema)))
+        n = min(most, max(LEAST, WORK // (len(next(model.parameters())) * samples * len(self._schema))))
         visible = None if self._alone else ~self._hidden[:n, model.likelihood.order]
         return way.opinion(model, rows, self.index[:n], visible, generator)
 
-    def guess(self, model: Family, rows: Rows, way: Way, generator: torch.Generator | None = None) -> Tensor:
-        """The best guesses of models for the cells of the views, ``[R, n, D]``."""
-        return model.likelihood.decide(self.opinion(model, rows, way, generator))
-
     def direct_loss(self, model: Family, rows: Rows) -> Tensor:
         """What the direct way of every replica lacks on hidden cells, ``[R]``, for each cell."""
-        n = max(LEAST, WORK // (len(next(model.parameters())) * len(self._schema)) // 10)
+        n = max(LEAST, WATCHED_CELLS // (len(next(model.parameters())) * len(self._schema)))
         visible = ~self._hidden[:n, model.likelihood.order]
         return direct_losses(model, rows, self.index[:n], visible)
 
@@ -95,7 +94,7 @@ class HeldOut:
         return torch.where(unknown, 0.0, errors)
 
     def score(self, model: Family, rows: Rows, worst: Tensor | None = None) -> Tensor:
-        """The mean error of every replica; infinite where it is not a number.
+        """The mean error of every replica on some of the views; infinite where it is not a number.
 
         Args:
             model: The replicas.
@@ -103,7 +102,8 @@ class HeldOut:
             worst: What the error of a column counts as at most ``[D]``: guesses shrink to the mean or mode.
         """
         quick = Way(0.0, "mode") if model.direct is None else Way(1.0)
-        errors = self.errors(self.guess(model, rows, quick)).nan_to_num(nan=torch.inf)
+        guess = model.likelihood.decide(self.opinion(model, rows, quick, most=WATCHED_VIEWS))
+        errors = self.errors(guess).nan_to_num(nan=torch.inf)
         if worst is not None:
             errors = torch.where(errors.isfinite(), errors.minimum(worst.to(errors)), errors)
         return errors.mean(-1)

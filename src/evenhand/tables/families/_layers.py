@@ -131,13 +131,22 @@ class StackedBatchNorm(Stacked):
         """Normalised inputs ``[R, rows, n]``."""
         mean, variance = self.mean, self.variance
         if self.training:
-            variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)
+            mean, variance = _moments(x)
             rows = x.shape[1]
             with torch.no_grad():
                 self.mean.lerp_(mean, self.momentum)
                 self.variance.lerp_(variance * (rows / max(rows - 1, 1)), self.momentum)
         scaled = self.weight * (variance + self.epsilon).rsqrt()
         return torch.addcmul(self.bias - mean * scaled, x, scaled)
+
+
+def _moments(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance over rows ``[R, 1, n]`` of x ``[R, rows, n]``."""
+    if x.is_cuda:
+        variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)
+        return mean, variance
+    mean = x.mean(1, keepdim=True)  # torch's var_mean takes fifteen times as long on a CPU
+    return mean, (x - mean).square().mean(1, keepdim=True)
 
 
 GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "linear": 1.0}

@@ -89,7 +89,9 @@ class Pieces(nn.Module):
 
     def codes(self, targets: Tensor) -> Tensor:
         """The piece of every number, ``[..., n]``."""
-        return (targets.unsqueeze(-1) > self.cuts).sum(-1)
+        by_column = targets.movedim(-1, 0)
+        found = torch.searchsorted(self.cuts.to(targets), by_column.flatten(1).contiguous())
+        return found.view(by_column.shape).movedim(0, -1)
 
     def shares(self, targets: Tensor, mask: Tensor) -> Tensor:
         """How frequent every piece is among observed numbers ``[N, n]``: ``[n, size]``."""

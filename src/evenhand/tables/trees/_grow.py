@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 MOST_COLUMNS = 64
 """Of a table: the price of trees is the square of their number."""
 WORK = 20_000_000  # rows times columns times outputs of all columns, which takes some ten seconds
+WORK_OF_MODELS = 10_000_000  # the same, of all models of a column: where one is dear, it has to do
 MOST_ROWS = 40_000  # for one model, with those that are there twice
 MOST_MODELS = 3  # of a column, whose mean is better than each
 MOST_CLASSES = 50  # of a column to guess: each costs as much as a number
@@ -42,7 +43,7 @@ def grow(table: RawTable, schema: Schema, *, seed: int) -> Iterator[Boosted]:
     learnt = [d for d, column in enumerate(schema) if _outputs(column) <= MOST_CLASSES]
     price = len(schema) * sum(_outputs(column) for column in schema if _outputs(column) <= MOST_CLASSES)
     rows = min(2 * len(cells), MOST_ROWS, WORK // max(1, price))
-    for number in range(min(MOST_MODELS, max(1, WORK // max(1, price * rows)))):
+    for number in range(min(MOST_MODELS, max(1, WORK_OF_MODELS // max(1, price * rows)))):
         for d in learnt:
             model = _grow_column(cells, d, schema, rows, np.random.default_rng([seed, number, d]))
             if model is not None:
