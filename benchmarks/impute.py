@@ -38,7 +38,6 @@ from _tree_imputers import boosted_trees, miceforest, missforest
 from evenhand.tables import Kind, Schema, TabularVAE
 from evenhand.tables.frames import read
 
-
 TWO_MINUTES = 120.0
 
 

@@ -23,6 +23,13 @@ from evenhand.lab.results import TableReport, read_reports
 
 REPORTS = sorted((Path(__file__).parents[2] / "paper" / "table1" / "reports").glob("*.json"))
 CONFIGS = sorted((Path(__file__).parents[2] / "paper" / "table1" / "configs").glob("*.toml"))
+SHORTER = {"elnino-vae-iwae": ["training.epochs=200"]}  # what was trained for less than the paper says
+
+
+def test_what_was_trained_for_less_is_said_on_the_page():
+    page = (Path(__file__).parents[2] / "paper" / "table1" / "README.md").read_text(encoding="utf-8")
+    assert list(SHORTER) == ["elnino-vae-iwae"]
+    assert "With IWAE it was trained for 200 epochs in place of 400" in page
 
 
 def by_name(**options):
@@ -159,7 +166,7 @@ def test_a_report_that_is_kept_is_of_the_config_that_would_be_run(path):
     report = json.loads(path.read_text())
     assert report["name"] == path.stem
     found = from_dict(report["config"])
-    expected = by_name()[path.stem]
+    expected = from_dict(to_dict(by_name()[path.stem]), SHORTER.get(path.stem, ()))
     assert found == expected
     assert hash_of(found) == hash_of(expected)
     assert to_dict(found) == report["config"]

@@ -1,8 +1,8 @@
 """DReG has two blocks, on the ways to the encoder and to the decoder. Does it matter that each has an f of its own?
 
-python paper/table1/riddles/dreg.py [--tables labour wine rwm5yr] [--steps 1200] writes dreg.json beside it. The published
-code has one f for both. Only GradNorm remembers anything from one step to the next, so it alone can tell. Test errors at
-the best checkpoint by validation error, GradNorm with alpha = 0 and 1, K = 20.
+python paper/table1/riddles/dreg.py [--tables labour wine rwm5yr] [--steps 1200] writes dreg.json beside it. The
+published code has one f for both. Only GradNorm remembers anything from one step to the next, so it alone can tell.
+Test errors at the best checkpoint by validation error, GradNorm with alpha = 0 and 1, K = 20.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Why is HI-VAE on Wine so much below the paper? One seed, plain training and PCGrad, one thing changed at a time.
 
-python paper/table1/riddles/hivae.py [--only base "sharp s"] writes hivae.json beside it, and prints its rows: test errors
-after so many epochs (of the weights of that moment), and those of the best checkpoint by validation error.
+python paper/table1/riddles/hivae.py [--only base "sharp s"] writes hivae.json beside it, and prints its rows: test
+errors after so many epochs (of the weights of that moment), and those of the best checkpoint by validation error.
 """
 
 from __future__ import annotations

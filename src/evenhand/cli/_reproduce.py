@@ -71,7 +71,7 @@ Only = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting of all runs, as in `evenhand run`; repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting for all runs, as in `evenhand run`; repeatable."),
 ]
 List = Annotated[bool, typer.Option("--list", help="Show the jobs and their state; run none.")]
 Configs = Annotated[
@@ -175,7 +175,8 @@ def _run(console: Console, exhibit: Exhibit, jobs: list[Experiment], out: Path, 
     if done < len(jobs):
         check_out(out)
     console.interrupted = lambda: _how_to_go_on(folders, console.command)
-    with job_bars(console, len(jobs), done, one_by_one=where["executor"] == Executor.local and (where["workers"] or 1) == 1) as bars:
+    one_by_one = where["executor"] == Executor.local and where["workers"] in (None, 1)
+    with job_bars(console, len(jobs), done, one_by_one=one_by_one) as bars:
         folders = execute(
             jobs, out, force=force, begin=bars.begin, finish=bars.finish, command=console.command, **where
         )

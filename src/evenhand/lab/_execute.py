@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Literal
 
@@ -114,7 +115,8 @@ def _side_by_side(
     """Each in a process of its own, so many at a time: what breaks in one does not touch the others."""
     context = multiprocessing.get_context("spawn")  # a forked process cannot use a GPU
     threads = max(1, (os.cpu_count() or 1) // workers)
-    waiting, running = deque(enumerate(configs)), {}
+    waiting = deque(enumerate(configs))
+    running: dict[Any, tuple[int, SpawnProcess, Connection]] = {}  # by what tells that they have ended
     try:
         while waiting or running:
             while waiting and len(running) < workers:

@@ -19,6 +19,8 @@ FEW, RUNGS_OF_FEW = 6, ((0.25, 0.5),)
 """Up to as many candidates are given more time before they are judged."""
 
 CHECKS = 40  # validations in a training
+FIRST = 20  # steps after which it is known how long one takes
+PLANNED = 0.1  # of the time: from then on its measure is good enough to plan by
 
 
 @dataclass
@@ -80,12 +82,11 @@ class Search:
         return int(torch.where(off == off.min(), self._best.scores, torch.inf).argmin())
 
     def _train(self) -> None:
-        every = max(1, self.steps // CHECKS)
         rungs = list(RUNGS if len(self._alive) > FEW else RUNGS_OF_FEW if len(self._alive) > 1 else ())
         done = stale = 0
         begin = time.monotonic()
         while done < self.steps and stale < self.patience:
-            number = min(every, self.steps - done)
+            number = min(self._piece(done, time.monotonic() - begin), self.steps - done)
             self.stack.train(number)
             done += number
             self.tick(number)
@@ -95,9 +96,19 @@ class Search:
             if self.max_seconds is not None:
                 self._keep_to_time(done, time.monotonic() - begin)
 
+    def _piece(self, done: int, seconds: float) -> int:
+        """The steps up to the next validation: a fortieth of the training, or of the time that there is."""
+        every = max(1, self.steps // CHECKS)
+        if self.max_seconds is None:
+            return every
+        affordable = FIRST if not done else int(done * self.max_seconds / (CHECKS * max(seconds, 1e-9)))
+        return min(every, max(FIRST, affordable))
+
     def _keep_to_time(self, done: int, seconds: float) -> None:
         """Plan no more steps than the time is enough for; the learning rate falls faster then."""
         assert self.max_seconds is not None
+        if seconds < PLANNED * self.max_seconds:
+            return
         affordable = max(done, int(done * self.max_seconds / max(seconds, 1e-9)))
         if affordable < self.steps:
             self.steps = affordable
