@@ -111,11 +111,11 @@ def test_an_interrupt_is_not_a_failure(path, tmp_path):
 
 
 def test_side_by_side_gives_what_one_after_the_other_gives(path, tmp_path):
-    configs = jobs(path)
+    configs = jobs(path)[1:]
     begun, ended, calls = record()
     together = execute(configs, tmp_path / "together", device="cpu", workers=2, **calls)
     assert sorted(ended) == sorted(folder.path for folder in together)
-    assert [number for _, number in begun] == [0, 1, 2]
+    assert [number for _, number in begun] == [0, 1]
     for one, other in zip(together, execute(configs, tmp_path / "alone", device="cpu"), strict=True):
         assert one.report()["runs"] == other.report()["runs"]
     begun, ended, calls = record()
