@@ -115,7 +115,7 @@ def reproduce(
     _check_executor(executor, address)
     exhibit = find_exhibit(table, REPRODUCIBLE)
     jobs = find_jobs(exhibit, datasets, models, n_seeds=seeds, quick=quick, controls=controls)
-    jobs = changed(chosen(jobs, only or []), settings or [])
+    jobs = changed(matching(jobs, only or []), settings or [])
     check_device(device)
     if configs is not None:
         _write_configs(ctx.obj, jobs, configs)
@@ -138,7 +138,7 @@ def find_jobs(exhibit: Exhibit, datasets: str | None, models: str | None, **opti
         return exhibit.jobs(*chosen, **options)
 
 
-def chosen(jobs: list[Experiment], patterns: Sequence[str]) -> list[Experiment]:
+def matching(jobs: list[Experiment], patterns: Sequence[str]) -> list[Experiment]:
     """Those whose names match a pattern, if there is any."""
     some = [job for job in jobs if any(fnmatchcase(job.name, pattern) for pattern in patterns)]
     if patterns and not some:
