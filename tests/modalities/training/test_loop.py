@@ -912,6 +912,25 @@ def test_compiled_steps_are_the_same(monkeypatch):
     assert found.predict({"label": [1]})["image"].shape == (1, 1, 8, 8)
 
 
+@pytest.mark.filterwarnings("ignore")  # what torch says while it compiles is not ours
+def test_the_last_batch_of_an_epoch_is_not_compiled_for_itself(monkeypatch):
+    """It took as long as the first compilation, in every training whose rows are no multiple of a batch."""
+    compiled = []
+
+    def backend(graph, inputs):
+        compiled.append(graph)
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=backend))
+    numbers = []
+    for n in (24, 29):  # two batches, and five rows more
+        torch._dynamo.reset()
+        compiled.clear()
+        tiny().fit(rows(n), epochs=1, batch_size=12, compile=True)
+        numbers.append(len(compiled))
+    assert numbers[0] == numbers[1] > 0
+
+
 def test_a_rare_modality_counts_where_it_is():
     """A batch without it says nothing about it, in the history and in the score of validation rows."""
     data = rows(32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -106,6 +107,11 @@ class Loop:
         return rows // self.batch_size + (last >= self.fabric.world_size)
 
     @property
+    def _usual_rows(self) -> int:
+        """Rows of all batches of an epoch but the last one, for which alone it does not pay to compile."""
+        return min(self.batch_size, len(self.data))
+
+    @property
     def _done(self) -> int:
         """Number of steps done."""
         return self._epoch * self.steps_per_epoch + self._position
@@ -154,7 +160,8 @@ class Loop:
         inputs = pack(batch.values, observed=batch.observed, **others)
         if self._warm_up is not None:
             self._warm_up.set(self._done)
-        self._update(inputs) if self._captured is None else self._captured(inputs)
+        with nullcontext() if batch.n_rows == self._usual_rows else torch.compiler.set_stance("force_eager"):
+            self._update(inputs) if self._captured is None else self._captured(inputs)
         self._seen.n += 1
         if self._device.type != "cpu" and self._position % LOOK_EVERY == 0:
             self._look()
