@@ -21,6 +21,7 @@ from evenhand.tables import Schema
 
 FIVE = ("diamonds", "hi", "rwm5yr", "labour", "adult")
 LABELS = {"rwm5yr": {"year": "categorical", "edlevel": "categorical"}}  # numbers that are labels
+NUMBERED = {"elnino": ["obs"]}  # the number of a row, which says nothing and would not be accepted
 SOURCES = ("ggplot2", "Ecdat", "COUNT", "DAAG")  # of four of the five
 TEN = (
     "AER/CollegeDistance",
@@ -40,6 +41,7 @@ TABLES = (*FIVE, *TEN)
 def load(name: str) -> tuple[pd.DataFrame, Schema]:
     """The table as a user has it: kinds are inferred, but for those whose numbers are labels."""
     frame = _from_r(*name.split("/")) if "/" in name else datasets.load(name).frame
+    frame = frame.drop(columns=NUMBERED.get(name, []))
     return frame, Schema.infer(frame, LABELS.get(name, {}))
 
 

@@ -1,0 +1,89 @@
+"""DReG settles the ways to the encoder and to the decoder apart, each with its own f. Does that matter against one?
+
+Of the paper's methods only GradNorm remembers anything, so only there it can: one f that is shared learns from both
+ways in turn, as in the published code. Same seeds, same noise, both GradNorms of the paper.
+
+python paper/table1/riddles/two_f.py [--tables wine labour hi] writes two_f.json beside it, and prints its rows: test
+errors of the best checkpoint by validation error, by method, for every seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from wine import error
+
+from evenhand import __version__
+from evenhand.impartial import method_of
+from evenhand.lab._paper import table1_jobs
+from evenhand.lab._splits import Splits, load
+from evenhand.tables.stack import Best, Run, Stack
+
+TABLES = ("wine", "labour", "hi")
+METHODS = ("gradnorm", "gradnorm-1")
+SEEDS = (0, 1, 2)
+STEPS, CHECKS = 3000, 10
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", default=list(TABLES))
+    parser.add_argument("--steps", type=int, default=STEPS)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    place = Path(__file__).with_suffix(".json")
+    found = json.loads(place.read_text())["tables"] if place.is_file() else {}
+    for name in asked.tables:
+        found[name] = {}
+        for arm in ("two f", "one f"):
+            begin = time.monotonic()
+            found[name][arm] = measure(name, shared=arm == "one f", steps=asked.steps)
+            print(name, arm, found[name][arm], f"{time.monotonic() - begin:.0f} s", flush=True)
+        about = {
+            "command": "python paper/table1/riddles/two_f.py",
+            "versions": {"evenhand": __version__, "torch": torch.__version__, "python": platform.python_version()},
+            "hardware": "CPU, one thread",
+            "steps": asked.steps,
+            "seeds": SEEDS,
+        }
+        place.write_text(json.dumps({**about, "tables": found}, indent=1) + "\n")
+
+
+def measure(table: str, *, shared: bool, steps: int) -> dict[str, Any]:
+    """Test errors by method, one for every seed."""
+    config = table1_jobs([table], ["vae-dreg"], n_seeds=len(SEEDS))[0]
+    splits = Splits(load(config.data), config, "cpu")
+    pairs = [(method, seed) for method in METHODS for seed in SEEDS]
+    seeds = [seed for _, seed in pairs]
+    stack = Stack(
+        splits.network(seeds),
+        [Run(seed, method_of(method)) for method, seed in pairs],
+        splits.rows,
+        splits.index(0, SEEDS),
+        objective="dreg",
+        n_samples=config.objective.n_samples,
+        batch_size=config.training.batch_size,
+        dropout=config.training.dropout,
+    )
+    if shared:
+        encoder, decoder = stack.blocks
+        decoder.method = encoder.method
+    best = Best(stack)
+    for _ in range(CHECKS):
+        stack.train(steps // CHECKS)
+        best.offer(error(stack, splits, seeds, "validation"))
+    best.restore()
+    errors = error(stack, splits, seeds, "test").tolist()
+    return {
+        method: [round(x, 4) for (m, _), x in zip(pairs, errors, strict=True) if m == method] for method in METHODS
+    }
+
+
+if __name__ == "__main__":
+    main()
