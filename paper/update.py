@@ -24,7 +24,7 @@ from _imputation_tables import page as imputation_page
 from _over_time_tables import page as over_time_page
 from _panel_tables import page as panel_page
 from digits_in_five import table as in_five
-from multimodal import defaults
+from multimodal import tables as of_modalities
 from several_losses._pages import fusion_page, multitask_page
 from summaries import MAIN, REPORTS, summary
 from typer.testing import CliRunner
@@ -58,8 +58,8 @@ def printed(command: str) -> str:
         return summary(words[2])
     if words[0] == "python" and words[1] in BENCHMARKS and words[2] == "--table":
         return BENCHMARKS[words[1]](PAPER.parent / words[3], *words[4:])
-    if words[:2] == ["python", "paper/multimodal/defaults.py"]:
-        return defaults.table(words[2])
+    if words[:2] == ["python", "paper/multimodal/tables.py"]:
+        return of_modalities.table(*words[2:])
     if words == ["python", "paper/digits_in_five/table.py"]:
         return in_five.table()
     result = CliRunner().invoke(app, words[1:], prog_name=words[0])

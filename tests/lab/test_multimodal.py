@@ -164,6 +164,25 @@ def test_goals_and_seeds_change_the_numbers(whole, tmp_path):
     assert plain["scores"]["classifiers"] == reseeded["scores"]["classifiers"]  # all are judged by the same
 
 
+@pytest.mark.parametrize(
+    ("judge", "rows", "quick"), [("published", 80, True), ("published", 0, False), ("strong", 80, False)]
+)
+def test_a_strong_judge_is_strong_whatever_it_judges(judge, rows, quick, tmp_path, monkeypatch):
+    """Few training rows make for a quick look, but not for a weak judge who was asked to be strong."""
+    asked = []
+
+    def judges(self, likelihoods, **options):
+        asked.append((options["judge"], options["quick"]))
+        raise Stop
+
+    monkeypatch.setattr(type(multimodal("digits_in_three")), "judges", judges)
+    monkeypatch.setattr(_multimodal, "_train", lambda *args: 1.0)
+    config = replace(TINY, data=replace(TINY.data, rows=rows), evaluation=replace(TINY.evaluation, judge=judge))
+    with pytest.raises(Stop):
+        start(config, tmp_path)
+    assert asked == [(judge, quick)]
+
+
 class Stop(Exception):
     pass
 

@@ -60,7 +60,8 @@ def run_multimodal(
     training = _train(model, rows, dataset.learning_rate, config, folder, device, tick, save_steps)
     started = time.monotonic()
     tick(0, "preparing the classifiers")
-    quick, judge = bool(config.data.rows), config.evaluation.judge
+    judge = config.evaluation.judge
+    quick = bool(config.data.rows) and judge == "published"  # whoever asks for a strong one gets it
     judges = dataset.judges(model.likelihoods, device=device, quick=quick, judge=judge)
     scores = {}
     for name, judged in (("scores", rows.test), ("validation", rows.validation)):

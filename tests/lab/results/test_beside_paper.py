@@ -7,6 +7,7 @@ import pytest
 from evenhand.lab.results import beside_the_paper
 from evenhand.lab.results._beside_paper import all_live
 from evenhand.lab.results._published import TABLE4
+from evenhand.lab.results._table import UNKNOWN
 
 from .._reports import multimodal_report
 
@@ -46,6 +47,37 @@ def test_columns_that_reach_the_paper_are_counted():
     assert [found["ceiling"][name].value for name in ("M|S", "S|M", "T|T")] == [99.0, 92.0, 100.0]
     assert found["paper, impartial"]["S|S"].value == 58.2
     assert found["paper, vanilla"]["T|T"].value == VANILLA["T|T"].value
+
+
+def with_coherence(report, **values):
+    """A report with other coherences, by titles such as T_T for T|T."""
+    for record in report["scores"]["coherence"]:
+        given = "".join(letter for letter, name in LETTERS.items() if name in record["given"])
+        title = f"{record['target'][0].upper()}_{given}"
+        record["value"] = values.get(title, record["value"])
+    return report
+
+
+def test_seeds_in_which_an_expert_speaks_have_a_mean_of_their_own():
+    silent = with_coherence(report(0), T_T=0.1, M_T=0.2, M_ST=0.3)
+    spoken = with_coherence(report(1), T_T=0.9, M_T=0.8, M_ST=0.7)
+    found = rows_of(beside_the_paper([silent, spoken]))
+    assert list(found)[:2] == ["vanilla", "where what is given speaks"]
+    both, living = found["vanilla"], found["where what is given speaks"]
+    assert both["speak"] == "2, 2, 1"
+    assert [both[name].value for name in ("T|T", "M|T", "M|ST")] == pytest.approx([50, 50, 50])
+    assert [living[name].value for name in ("T|T", "M|T", "M|ST")] == pytest.approx([90, 80, 70])
+    assert living["M|S"].value == pytest.approx(both["M|S"].value)  # S speaks in both
+    assert both["joint"].value == pytest.approx(31)
+
+
+def test_an_expert_that_speaks_nowhere_has_no_mean():
+    silent = [with_coherence(report(seed), S_S=0.1, T_T=0.1 if seed else 0.9) for seed in (0, 1)]
+    found = rows_of(beside_the_paper(silent))
+    assert found["vanilla"]["speak"] == "2, 0, 1"
+    assert found["where what is given speaks"]["M|S"] == UNKNOWN
+    agreeing = [with_coherence(report(seed), S_S=0.1) for seed in (0, 1)]
+    assert "where what is given speaks" not in rows_of(beside_the_paper(agreeing))
 
 
 def test_what_equals_the_paper_reaches_it():

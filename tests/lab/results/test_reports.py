@@ -394,6 +394,20 @@ def test_methods_are_chosen_on_validation_rows():
     assert chosen[1][2][0].coherence[("m",), "m"] == 0.6  # what is shown are test rows
 
 
+def test_a_method_with_fewer_seeds_was_tried_and_is_not_chosen():
+    """Its mean over two lucky seeds would stand beside plain training's over five."""
+    reports = [mixture([], seed, 0.5, 0.5) for seed in (0, 1)]
+    reports += [mixture(["LI"], seed, 0.6, 0.6) for seed in (0, 1)]
+    reports += [mixture(["LI", "EEI"], 0, 0.9, 0.9)]
+    assert [result[1] for result in chosen_results(reports, "siwae")] == ["vanilla", "CG (α=0.4), LI"]
+    unfinished = [
+        report
+        for report in reports
+        if report["config"]["training"]["seed"] == 0 or not report["config"]["impartial"]["goals"]
+    ]
+    assert [result[1] for result in chosen_results(unfinished, "siwae")] == ["vanilla", "CG (α=0.4), LI + EEI"]
+
+
 def test_no_choice_without_validation_rows():
     reports = [mixture([], 0, 0.5), mixture(["LI"], 0, 0.6), mixture(["LI", "EEI"], 0, 0.9)]
     with pytest.raises(ValueError, match="should have validation scores to choose a method by. Found none"):

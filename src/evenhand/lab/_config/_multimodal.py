@@ -183,7 +183,8 @@ class MultimodalEvaluation:
 
     Attributes:
         rows: How many test rows; 0 for all.
-        judge: Which classifiers see generated images: "published", or the larger "strong" ones.
+        judge: Which classifiers see generated images: "published", which are trained for less where `data.rows` takes
+            a part of the rows, or the larger "strong" ones.
         without_latent: Whether latent classification is left out. It has a classifier for every subset of
             modalities, which takes longer than all other scores where there are many.
     """

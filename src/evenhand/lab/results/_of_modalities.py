@@ -14,6 +14,7 @@ from ._score_rows import (
     Row,
     as_table,
     coherence_rows,
+    columns_of,
     latent_rows,
     log_likelihood_rows,
     reconstruction_rows,
@@ -21,7 +22,7 @@ from ._score_rows import (
 )
 from ._selection import DATA, MODELS, chosen_results, data_of
 from ._statistics import ALPHA
-from ._table import Table
+from ._table import UNKNOWN, Table
 
 Reports = Iterable[Mapping[str, Any]]
 
@@ -165,9 +166,10 @@ def _from_to(values: Sequence[float]) -> str:
 def _table(title: str, rows: Sequence[Row], published: Sequence[Row], runs: Runs, *, std: bool = False) -> Table:
     """Model by model: our rows, then the paper's, where the data are the paper's."""
     theirs = published if runs.data == DATA else ()
+    columns: Row = dict.fromkeys(columns_of(theirs), UNKNOWN)  # in the paper's order, also where ours are not there yet
     lines = []
     for model in MODELS.values():
-        lines += [row for row in rows if row["model"] == model]
+        lines += [columns | row for row in rows if row["model"] == model]
         lines += [{**row, "method": _paper_label(str(row["method"]))} for row in theirs if row["model"] == model]
     return as_table(title, lines, notes=[NOTE], std=std)
 

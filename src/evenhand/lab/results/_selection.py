@@ -52,6 +52,8 @@ def multimodal_results(
 def chosen_results(reports: Iterable[Mapping[str, Any]], objective: str, *, data: str = DATA) -> list[Result]:
     """Plain training and the chosen method of every model: by relative improvement, for MVAE by counts.
 
+    Methods that were tried with fewer seeds than plain training are passed over, unless all were.
+
     Args:
         reports: As for `multimodal_results`; those of models with several methods need validation scores.
         objective: "elbo", "iwae" or "siwae".
@@ -64,10 +66,17 @@ def chosen_results(reports: Iterable[Mapping[str, Any]], objective: str, *, data
         results = multimodal_results(mine, objective, data=data)
         methods = {method for _, method, _ in results}
         if BASELINE in methods and len(methods) > 2:
-            seen = multimodal_results(mine, objective, data=data, validation=True)
+            seen = _with_most_seeds(multimodal_results(mine, objective, data=data, validation=True))
             methods = {BASELINE, select(seen, "count" if model == "MVAE" else "relative")}
         kept += [result for result in results if result[1] in methods]
     return kept
+
+
+def _with_most_seeds(results: Sequence[Result]) -> list[Result]:
+    """Plain training, and of the others those that have as many seeds; all of them if none has."""
+    plain = max(len(seeds) for _, method, seeds in results if method == BASELINE)
+    finished = [result for result in results if result[1] == BASELINE or len(result[2]) >= plain]
+    return finished if len(finished) > 1 else list(results)
 
 
 def data_of(reports: Iterable[Mapping[str, Any]]) -> str:
