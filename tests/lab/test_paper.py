@@ -1,6 +1,7 @@
-"""The paper's experiments on tables, and the reports that are kept of them."""
+"""The experiments of the paper, and the reports that are kept of them."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from evenhand.lab._paper import (
 )
 from evenhand.lab._tabular import choices
 from evenhand.lab.results import TableReport, read_reports
+from evenhand.lab.results._selection import chosen_results
 
 REPORTS = sorted((Path(__file__).parents[2] / "paper" / "table1" / "reports").glob("*.json"))
 CONFIGS = sorted((Path(__file__).parents[2] / "paper" / "table1" / "configs").glob("*.toml"))
@@ -200,3 +202,28 @@ def test_configs_that_are_kept_are_those_of_the_jobs():
 def test_positive_numbers_of_a_file_are_centred():
     assert comparison(Data(path="d.csv"), 1000).data.positive == "centred"
     assert comparison(Data("hi"), 1000).data.positive == "log"  # as in the paper
+
+
+# ---------------------------------------------------------------- the reports of several modalities
+
+MULTIMODAL = Path(__file__).parents[2] / "paper" / "multimodal"
+TRAINED = sorted(path for name in ("reports", "safe", "default") for path in (MULTIMODAL / name).glob("*.json"))
+
+
+@pytest.mark.parametrize("path", TRAINED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_command_of_a_multimodal_report_is_its_config(path, monkeypatch):
+    """Whoever types it gets the same run."""
+    monkeypatch.chdir(MULTIMODAL.parents[1])
+    report = json.loads(path.read_text())
+    evenhand, verb, config, *overrides = shlex.split(report["command"])
+    assert (evenhand, verb) == ("evenhand", "run")
+    asked = read_config(config, overrides)
+    assert to_dict(asked) == report["config"]
+    assert asked.name == report["name"]
+
+
+def test_plain_training_and_the_chosen_method_have_five_seeds_each():
+    reports = read_reports(MULTIMODAL / "reports")
+    chosen = [(model, method, len(seeds)) for model, method, seeds in chosen_results(reports, "siwae")]
+    assert [row[0] for row in chosen] == ["MVAE"] * 2 + ["MMVAE"] * 2 + ["MoPoE"] * 2
+    assert {n for _, _, n in chosen} == {5}
