@@ -115,7 +115,11 @@ def test_side_by_side_gives_what_one_after_the_other_gives(path, tmp_path):
     begun, ended, calls = record()
     together = execute(configs, tmp_path / "together", device="cpu", workers=2, **calls)
     assert sorted(ended) == sorted(folder.path for folder in together)
-    assert [number for _, number in begun] == [0, 1]
+    assert {path for path, _ in begun} == {folder.path for folder in together}
+    for number, (folder, config) in enumerate(zip(together, configs, strict=True)):
+        first, *ticks = [told for place, told in begun if place == folder.path]
+        assert first == number
+        assert sum(ticks) == config.training.epochs
     for one, other in zip(together, execute(configs, tmp_path / "alone", device="cpu"), strict=True):
         assert one.report()["runs"] == other.report()["runs"]
     begun, ended, calls = record()
@@ -132,9 +136,15 @@ def test_side_by_side_one_that_fails_or_dies_does_not_stop_the_others(path, tmp_
             os.kill(process.pid, signal.SIGKILL)
         return lambda epochs, words: None
 
-    ended = []
+    ended, failed = [], {}
+    calls = {
+        "begin": begin,
+        "finish": ended.append,
+        "fail": lambda folder, error: failed.update({folder.path: error}),
+    }
     with pytest.raises(FailedError) as caught:
-        execute([doomed, broken, short], tmp_path, device="cpu", workers=2, begin=begin, finish=ended.append)
+        execute([doomed, broken, short], tmp_path, device="cpu", workers=2, **calls)
+    assert list(failed) == [Folder(tmp_path, resolve(config)).path for config in (broken, doomed)]
     lines = str(caught.value).splitlines()
     assert lines[0] == "2 of 3 experiments failed, the others are done:"
     assert any("its process ended with exit code -9. Run it again" in line for line in lines)

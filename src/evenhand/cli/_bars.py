@@ -1,4 +1,4 @@
-"""Progress of many jobs: a bar for all of them, and one for the job that runs; without a terminal, lines."""
+"""Progress of many jobs: a bar for all of them, and one for each that runs; without a terminal, lines."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
 
 
 class Jobs:
-    """What is told when jobs begin and end; without a terminal, a line for every job that is done, and now and then.
+    """What is told when jobs begin, go on and end; without a terminal, a line for each that ends, and now and then.
 
     Args:
         console: Where lines go.
         total: The number of jobs.
         done: How many are done before.
         bars: A `rich.progress.Progress`, or None.
-        one_by_one: Whether jobs run one after the other, each with its own bar.
+        followed: Whether jobs tell how they go on, each with its own bar.
     """
 
-    def __init__(self, console: Console, total: int, done: int, bars: Any, one_by_one: bool) -> None:
+    def __init__(self, console: Console, total: int, done: int, bars: Any, followed: bool) -> None:
         self._console, self._total, self._done = console, total, done
-        self._bars, self._one_by_one, self._job = bars, one_by_one, None
+        self._bars, self._followed = bars, followed
         self._all = bars.add_task("experiments", total=total, completed=done, words="") if bars else None
-        self._running = ""  # the job that runs, and how far it is
+        self._shown: dict[str, Any] = {}  # the bars of jobs that run, by their directories
+        self._running: dict[str, str] = {}  # how far they are, in words
 
     def begin(self, folder: Folder, number: int) -> Tick:
         """A job begins; what is returned is told how it goes on."""
-        if not self._one_by_one:
+        if not self._followed:
             return lambda epochs, words: None
         if self._bars is None:
             return self._follow(folder)
-        self._leave()
         config = folder.config
-        job = self._job = self._bars.add_task(config.name, total=config.training.epochs, words="")
+        job = self._shown[str(folder.path)] = self._bars.add_task(config.name, total=config.training.epochs, words="")
         return lambda epochs, words: self._bars.update(job, advance=epochs, words=words)
 
     def _follow(self, folder: Folder) -> Tick:
@@ -49,35 +49,42 @@ class Jobs:
         def tick(epochs: float, words: str) -> None:
             nonlocal done
             done += epochs
-            self._running = f"; {name}: {100 * done / total:.0f} % ({words})"
+            self._running[str(folder.path)] = f"{name}: {100 * done / total:.0f} % ({words})"
 
         tick(0, "starting")
         return tick
 
     def words(self) -> str:
         """How far everything is, for a line."""
-        return "" if self._console.quiet else f"{self._done} of {self._total} experiments done{self._running}"
+        parts = [f"{self._done} of {self._total} experiments done", *list(self._running.values())]
+        return "" if self._console.quiet else "; ".join(parts)
 
     def finish(self, folder: Folder) -> None:
         """A job is done."""
-        self._done, self._running = self._done + 1, ""
+        self._done += 1
+        self._leave(folder)
         if self._bars is None:
             self._console.note(f"done: {folder.config.name} ({self._done} of {self._total})")
-            return
-        self._leave()
-        self._bars.update(self._all, completed=self._done)
+        else:
+            self._bars.update(self._all, completed=self._done)
 
-    def _leave(self) -> None:
-        if self._job is not None:
-            self._bars.remove_task(self._job)
-            self._job = None
+    def fail(self, folder: Folder, error: Exception) -> None:
+        """A job has failed; the others go on."""
+        self._leave(folder)
+        self._console.note(f"failed: {folder.config.name}: {error}")
+
+    def _leave(self, folder: Folder) -> None:
+        self._running.pop(str(folder.path), None)
+        shown = self._shown.pop(str(folder.path), None)
+        if shown is not None:
+            self._bars.remove_task(shown)
 
 
 @contextmanager
-def job_bars(console: Console, total: int, done: int, *, one_by_one: bool) -> Iterator[Jobs]:
+def job_bars(console: Console, total: int, done: int, *, followed: bool) -> Iterator[Jobs]:
     """Bars on standard error if it is a terminal."""
     if not console.bars or not sys.stderr.isatty():
-        jobs = Jobs(console, total, done, None, one_by_one)
+        jobs = Jobs(console, total, done, None, followed)
         with Heartbeat(jobs.words):
             yield jobs
         return
@@ -92,4 +99,4 @@ def job_bars(console: Console, total: int, done: int, *, one_by_one: bool) -> It
         TextColumn("{task.fields[words]}", markup=False),
     )
     with Heartbeat(lambda: ""), Progress(*columns, console=Terminal(stderr=True)) as bars:
-        yield Jobs(console, total, done, bars, one_by_one)
+        yield Jobs(console, total, done, bars, followed)

@@ -175,11 +175,10 @@ def _run(console: Console, exhibit: Exhibit, jobs: list[Experiment], out: Path, 
     if done < len(jobs):
         check_out(out)
     console.interrupted = lambda: _how_to_go_on(folders, console.command)
-    one_by_one = where["executor"] == Executor.local and where["workers"] in (None, 1)
-    with job_bars(console, len(jobs), done, one_by_one=one_by_one) as bars:
-        folders = execute(
-            jobs, out, force=force, begin=bars.begin, finish=bars.finish, command=console.command, **where
-        )
+    followed = where["executor"] == Executor.local
+    with job_bars(console, len(jobs), done, followed=followed) as bars:
+        told: dict[str, Any] = {"begin": bars.begin, "finish": bars.finish, "fail": bars.fail}
+        folders = execute(jobs, out, force=force, command=console.command, **told, **where)
     console.interrupted = lambda: ""
     paths = [folder.path for folder in folders]
     show(console, Result(exhibit, [folder.report() for folder in folders], paths), runs=[str(path) for path in paths])

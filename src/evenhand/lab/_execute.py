@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -39,6 +40,7 @@ def execute(
     force: bool = False,
     begin: Begin = lambda folder, number: lambda epochs, words: None,
     finish: Callable[[Folder], None] = lambda folder: None,
+    fail: Callable[[Folder, Exception], None] = lambda folder, error: None,
     address: str | None = None,
     workers: int | None = None,
     **options: Any,
@@ -53,8 +55,9 @@ def execute(
         executor: "local" runs them in order, or `workers` of them side by side. "ray" sends each to a Ray cluster: a
             job whose worker dies is started again elsewhere and resumes from its last checkpoint.
         force: Whether to start over those that are done.
-        begin: Called when a job begins, or is handed to the cluster.
+        begin: Called when a job begins, or is handed to the cluster, from which nothing is heard until it ends.
         finish: Called with the directory of a job that is done.
+        fail: Called at once with the directory of a job that fails, and why.
         address: Of a Ray cluster. If None, one that is known on this machine is used, or else one is started.
         workers: So many processes here, which may share one GPU; with "ray", start a Ray here with so many,
             whatever else is known.
@@ -82,6 +85,7 @@ def execute(
             finish(folder)
         else:
             failed.append((folder, error))
+            fail(folder, error)
     if failed:
         raise _failure(failed, len(configs)) from failed[0][1]
     return folders
@@ -109,6 +113,37 @@ def _local(configs: Sequence[Experiment], root: str | Path, begin: Begin, worker
             yield number, None
 
 
+@dataclass
+class _Process:
+    """A job in a process of its own; `ended` is what went wrong, empty for nothing, once it has told."""
+
+    number: int
+    process: SpawnProcess
+    connection: Connection
+    tick: Tick
+    ended: str | None = None
+
+    def hear(self) -> bool:
+        """Take what it says: how far it is, or how it ended. Returns whether there is more to come."""
+        try:
+            said = self.connection.recv()
+        except EOFError:
+            return False
+        if isinstance(said, str):
+            self.ended = said
+        else:
+            self.tick(*said)
+        return True
+
+    def outcome(self) -> Exception | None:
+        """How it ended, now that nothing more is heard."""
+        self.process.join()
+        code = self.process.exitcode
+        died = f"its process ended with exit code {code}. Run it again: it goes on from its last checkpoint."
+        words = died if self.ended is None else self.ended
+        return RuntimeError(words) if words else None
+
+
 def _side_by_side(
     configs: Sequence[Experiment], root: str | Path, begin: Begin, workers: int, options: dict[str, Any]
 ) -> Outcomes:
@@ -116,45 +151,41 @@ def _side_by_side(
     context = multiprocessing.get_context("spawn")  # a forked process cannot use a GPU
     threads = max(1, (os.cpu_count() or 1) // workers)
     waiting = deque(enumerate(configs))
-    running: dict[Any, tuple[int, SpawnProcess, Connection]] = {}  # by what tells that they have ended
+    running: dict[Any, _Process] = {}  # by where they are heard
     try:
         while waiting or running:
             while waiting and len(running) < workers:
                 number, config = waiting.popleft()
-                begin(Folder(root, config), number)
+                tick = begin(Folder(root, config), number)
                 ours, theirs = context.Pipe(duplex=False)
                 process = context.Process(target=_tell, args=(theirs, to_dict(config), str(root), options, threads))
                 process.start()
-                theirs.close()
-                running[process.sentinel] = number, process, ours
-            for sentinel in wait(list(running)):
-                number, process, ours = running.pop(sentinel)
-                process.join()
-                yield number, _heard(ours, process.exitcode)
+                theirs.close()  # so that nothing is left to hear once the process has ended
+                running[ours] = _Process(number, process, ours, tick)
+            for heard in wait(list(running)):
+                if not running[heard].hear():
+                    job = running.pop(heard)
+                    yield job.number, job.outcome()
     finally:  # interrupted: what they have done so far is in their checkpoints
-        for _, process, _ in running.values():
-            process.terminate()
-            process.join()
+        for job in running.values():
+            job.process.terminate()
+            job.process.join()
 
 
-def _tell(connection: Connection, *job: Any) -> None:
-    """Run a job, and send what went wrong, or nothing."""
+def _tell(connection: Connection, document: dict[str, Any], root: str, options: dict[str, Any], threads: int) -> None:
+    """Run a job, and send how far it is; at the end what went wrong, or nothing."""
+
+    def tick(epochs: float, words: str) -> None:
+        connection.send((epochs, words))
+
     try:
-        _job(*job)
+        _job(document, root, {**options, "tick": tick}, threads)
     except KeyboardInterrupt:
         return
     except Exception as error:
         connection.send(str(error) or type(error).__name__)
     else:
         connection.send("")
-
-
-def _heard(connection: Connection, code: int | None) -> Exception | None:
-    try:
-        words = connection.recv()
-    except EOFError:
-        words = f"its process ended with exit code {code}. Run it again: it goes on from its last checkpoint."
-    return RuntimeError(words) if words else None
 
 
 def _on_ray(

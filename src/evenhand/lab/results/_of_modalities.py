@@ -166,7 +166,9 @@ def _from_to(values: Sequence[float]) -> str:
 def _table(title: str, rows: Sequence[Row], published: Sequence[Row], runs: Runs, *, std: bool = False) -> Table:
     """Model by model: our rows, then the paper's, where the data are the paper's."""
     theirs = published if runs.data == DATA else ()
-    columns: Row = dict.fromkeys(columns_of(theirs), UNKNOWN)  # in the paper's order, also where ours are not there yet
+    columns: Row = dict.fromkeys(
+        columns_of(theirs), UNKNOWN
+    )  # in the paper's order, also where ours are not there yet
     lines = []
     for model in MODELS.values():
         lines += [columns | row for row in rows if row["model"] == model]
