@@ -1,4 +1,4 @@
-"""What both engines need: checks, errors, devices, progress, whole files, files of tensors, captured steps, rates.
+"""What both engines need: checks, errors, devices, progress, whole, locked and tensor files, captured steps, rates.
 
 Errors and checks need no torch, and the rest is imported when it is used: the shell refuses arguments without it.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy_names
 from ._checks import check_choice, check_flag, check_integer, check_number, is_integer, is_number
 from ._errors import ArgumentError
+from ._lock import locked_file
 from ._rate import RATE_TOLERANCE, check_kl_weight, missed_rate, misses, wanted_rate
 from ._whole import whole_file
 
@@ -41,6 +42,7 @@ __all__ = [
     "find_device",
     "is_integer",
     "is_number",
+    "locked_file",
     "log_normal",
     "missed_rate",
     "misses",

@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from ..common import whole_file
+from ..common import locked_file, whole_file
 from ._config import Experiment, hash_of, read_config, to_toml
-
-try:
-    import fcntl
-except ImportError:  # not a Unix: two commands on one directory are not kept apart there
-    fcntl = None  # type: ignore[assignment]
 
 State = Literal["done", "started", "not begun"]
 BEFORE = ("lock", "config.toml.*.partial")  # what can be in a directory before its config is
@@ -86,14 +81,13 @@ class Folder:
     def locked(self) -> Iterator[None]:
         """Keep other processes out; the lock falls with the process, however it ends."""
         self._make()
-        with (self.path / "lock").open("a+") as lock:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError as error:
-                    raise RuntimeError(
-                        f"{self.path} is being worked on by another process. Wait for it, or stop it."
-                    ) from error
+        with ExitStack() as held:
+            try:
+                lock = held.enter_context(locked_file(self.path / "lock"))
+            except BlockingIOError as error:
+                raise RuntimeError(
+                    f"{self.path} is being worked on by another process. Wait for it, or stop it."
+                ) from error
             lock.truncate(0)
             lock.write(str(os.getpid()))  # who it is, for whoever wants to stop it
             lock.flush()

@@ -2,6 +2,9 @@
 
 import json
 import math
+import sys
+import threading
+import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
@@ -479,8 +482,8 @@ def test_classifiers_are_kept_and_found_again(digits, tmp_path, monkeypatch, cap
     first = digit_classifiers(train, test, LIKELIHOODS, **options)
     assert list(first.modules) == list(first.accuracies) == ["digit", "colour", "text"]
     assert "(kept)" not in capsys.readouterr().out
-    files = sorted(options["folder"].iterdir())
-    assert [file.suffix for file in files] == [".safetensors"] * 3
+    files = sorted(options["folder"].glob("*.safetensors"))
+    assert len(files) == 3
 
     trained = []
     original = _judges.train_classifier
@@ -503,7 +506,7 @@ def test_classifiers_are_kept_and_found_again(digits, tmp_path, monkeypatch, cap
     third = digit_classifiers(train, test, LIKELIHOODS, **options)
     assert len(trained) == 3
     assert third.accuracies == first.accuracies
-    assert sorted(options["folder"].iterdir()) == files
+    assert sorted(options["folder"].glob("*.safetensors")) == files
 
     digit_classifiers(train, test, {"digit": Laplace()}, **{**options, "seed": 1})
     digit_classifiers(train.subset(torch.arange(200)), test, {"digit": Laplace()}, **options)
@@ -512,6 +515,45 @@ def test_classifiers_are_kept_and_found_again(digits, tmp_path, monkeypatch, cap
     assert len(trained) == 5
     digit_classifiers(train, test, {"digit": Laplace()}, **options, cache=False)
     assert len(trained) == 6
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are not kept apart there")
+def test_of_several_who_need_a_classifier_one_trains_it(digits, tmp_path, monkeypatch):
+    """Jobs side by side come to their scores at about the same time."""
+    train, test = (small(part) for part in digits)
+    trained, begun = [], threading.Event()
+    original = _judges.train_classifier
+
+    def slowly(*args, **options):
+        trained.append(1)
+        begun.set()
+        time.sleep(0.3)  # the other one comes meanwhile
+        return original(*args, **options)
+
+    monkeypatch.setattr(_judges, "train_classifier", slowly)
+    found = []
+
+    def judge():
+        found.append(digit_classifiers(train, test, {"digit": Laplace()}, folder=tmp_path, epochs=1))
+
+    threads = [threading.Thread(target=judge) for _ in range(2)]
+    threads[0].start()
+    assert begun.wait(60)
+    threads[1].start()
+    for thread in threads:
+        thread.join()
+    assert len(trained) == 1
+    assert found[0].accuracies == found[1].accuracies
+
+
+def test_classifiers_are_trained_where_nothing_can_be_kept(digits, tmp_path, monkeypatch):
+    train, test = (small(part) for part in digits)
+    blocked = tmp_path / "a file"
+    blocked.write_text("")
+    monkeypatch.setattr(_judges, "_default_folder", lambda: blocked / "classifiers")
+    assert digit_classifiers(train, test, {"digit": Laplace()}, epochs=1).accuracies
+    with pytest.raises(OSError, match="a file"):
+        digit_classifiers(train, test, {"digit": Laplace()}, epochs=1, folder=blocked / "classifiers")
 
 
 def test_training_a_classifier_leaves_random_numbers_alone(digits):
@@ -543,7 +585,7 @@ def test_strong_judges_of_images_are_others_and_texts_have_the_published_ones(di
     strong = digit_classifiers(train, test, LIKELIHOODS, judge="strong", **options)
     kinds = [[type(module).__name__ for module in found.modules.values()] for found in (published, strong)]
     assert kinds == [["ImageClassifier"] * 2 + ["TextClassifier"], ["DeepImageClassifier"] * 2 + ["TextClassifier"]]
-    assert len(list(tmp_path.iterdir())) == 5  # the text's was found again
+    assert len(list(tmp_path.glob("*.safetensors"))) == 5  # the text's was found again
     with pytest.raises(ValueError, match="judge should be one of 'published', 'strong'. Found 'weak'"):
         digit_classifiers(train, test, LIKELIHOODS, judge="weak", **options)
 

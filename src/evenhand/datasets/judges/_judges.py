@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...common import check_choice, read_tensors, write_tensors
+from ...common import check_choice, locked_file, read_tensors, write_tensors
 from ...modalities.likelihoods import Likelihood, Normal
 from ...modalities.rows import Modalities
 from ._classifiers import ImageClassifier, TextClassifier
@@ -82,7 +82,8 @@ def digit_classifiers(
 
     The paper's came from elsewhere. These have the published layers, unless stronger ones are asked for, the
     published optimiser (Adam, 1e-3) and objective (cross-entropy). What was trained once is found again in the
-    folder, unless data or settings differ or the file is damaged.
+    folder, unless data or settings differ or the file is damaged; of several processes that need it at once, one
+    trains it.
 
     Args:
         train: Rows to learn from, with labels.
@@ -109,15 +110,16 @@ def digit_classifiers(
         module = _new_classifier(_inputs(likelihood, x[:1]), None, n_classes, judge)
         fingerprint = _fingerprint([x, y, test_x, test_y], [*settings.items(), repr(likelihood), repr(module)])
         path = None if place is None or not cache else place / f"{_plain(name)}-{fingerprint[:16]}.safetensors"
-        score = None if path is None else _load(module, path, fingerprint)
-        known = score is not None
-        if score is None:
-            options: dict[str, Any] = {"judge": judge, "device": device, **settings}
-            module = train_classifier(x, y, likelihood=likelihood, **options)
-            score = _accuracy(module, test_x, test_y, likelihood, device)
-            module = module.cpu()
-            with contextlib.suppress(OSError) if folder is None else contextlib.nullcontext():
-                _save(module, path, fingerprint, score)
+        with _alone(path):
+            score = None if path is None else _load(module, path, fingerprint)
+            known = score is not None
+            if score is None:
+                options: dict[str, Any] = {"judge": judge, "device": device, **settings}
+                module = train_classifier(x, y, likelihood=likelihood, **options)
+                score = _accuracy(module, test_x, test_y, likelihood, device)
+                module = module.cpu()
+                with contextlib.suppress(OSError) if folder is None else contextlib.nullcontext():
+                    _save(module, path, fingerprint, score)
         if verbose:
             print(
                 f"classifier of {name}: {100 * score:.2f} % of {len(test_x)} test items{' (kept)' if known else ''}"
@@ -263,6 +265,17 @@ def _fingerprint(tensors: list[Tensor], settings: list[Any]) -> str:
 def _bytes(x: Tensor) -> Any:
     """The memory of a tensor, as a hash reads it."""
     return x.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+
+
+@contextlib.contextmanager
+def _alone(path: Path | None) -> Iterator[None]:
+    """Of several processes that need a classifier at once, one trains it, and the others wait and find it."""
+    with contextlib.ExitStack() as held:
+        if path is not None:
+            with contextlib.suppress(OSError):  # a folder that cannot be written to: each for itself
+                path.parent.mkdir(parents=True, exist_ok=True)
+                held.enter_context(locked_file(path.with_suffix(".lock"), wait=True))
+        yield
 
 
 def _save(module: nn.Module, path: Path | None, fingerprint: str, accuracy: float) -> None:
