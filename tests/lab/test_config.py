@@ -46,7 +46,7 @@ TABLE = TableExperiment(
 )
 MULTIMODAL = MultimodalExperiment(
     MultimodalData("digits_in_three", 80),
-    MultimodalModel("mopoe", 2, "backward", 0.5),
+    MultimodalModel("mopoe", 2, "backward", 0.5, likelihood_weights=(1.0, 2.0, 0.5)),
     MultimodalObjective("iwae", 4),
     Impartiality(("LI", "DEI"), "gradnorm", 0.5),
     MultimodalTraining(3, 16, 5, "bf16"),

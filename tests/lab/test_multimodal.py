@@ -317,3 +317,15 @@ def test_the_models_of_the_paper_can_be_built(job):
     assert set(model.blocks) == set(job.impartial.goals)
     assert model.core.options.n_samples == 30
     assert model.network.n_latent == 20
+
+
+def test_likelihoods_are_weighed_in_the_order_of_the_data_set():
+    weighed = replace(TINY, model=MultimodalModel(likelihood_weights=(1.0, 2.0, 1.0)))
+    assert build_model(weighed).core.options.likelihood_weights == (1.0, 2.0, 1.0)
+    assert build_model(TINY).core.options.likelihood_weights == ()
+    assert "likelihood_weights" not in to_dict(TINY)["model"]  # configs of before keep their hashes
+    assert from_dict(to_dict(weighed)) == weighed
+    with pytest.raises(ValueError, match="should have a number for each of digit, colour, text. Found"):
+        build_model(replace(TINY, model=MultimodalModel(likelihood_weights=(1.0, 2.0))))
+    with pytest.raises(ValueError, match="model.likelihood_weights\\[1\\] should be a number > 0. Found -2.0"):
+        MultimodalModel(likelihood_weights=(1.0, -2.0))

@@ -6,7 +6,7 @@ import io
 import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -147,8 +147,10 @@ def load_split(dataset: MultimodalDataset, split: Split, seed: int) -> LabelledM
 def build_model(config: MultimodalExperiment) -> MultimodalVAE:
     """The model of an experiment before training; ``load`` gives it the weights of a run's model.safetensors."""
     dataset, seed = multimodal(config.data.name), config.training.seed
+    scale = _scale(config, dataset)
+    modalities = dataset.modalities(dataset.n_latent, n_layers=config.model.n_layers, seed=seed, **scale)
     return MultimodalVAE(
-        dataset.modalities(dataset.n_latent, n_layers=config.model.n_layers, seed=seed, **_scale(config, dataset)),
+        modalities,
         n_latent=dataset.n_latent,
         experts=EXPERTS[config.model.experts],
         objective=config.objective.name,
@@ -158,6 +160,7 @@ def build_model(config: MultimodalExperiment) -> MultimodalVAE:
         impartial=dict.fromkeys(config.impartial.goals, _method(config.impartial)),
         preserve_norm=config.impartial.preserve_norm,
         local_step=config.model.local_step,
+        likelihood_weights=_weights(config.model.likelihood_weights, list(modalities)),
         kl_weight=config.model.kl_weight,
         seed=seed,
     )
@@ -175,6 +178,13 @@ def _scale(config: MultimodalExperiment, dataset: MultimodalDataset) -> dict[str
         known = ", ".join(map(repr, ("", *dataset.scales)))
         raise ArgumentError("model.scale", f"be one of {known} for {dataset.name}", repr(scale))
     return {"scale": scale} if scale else {}
+
+
+def _weights(weights: Sequence[float], names: Sequence[str]) -> dict[str, float]:
+    if weights and len(weights) != len(names):
+        expected = f"have a number for each of {', '.join(names)}"
+        raise ArgumentError("model.likelihood_weights", expected, str(list(weights)))
+    return dict(zip(names, weights, strict=True)) if weights else {}
 
 
 def _method(impartial: Impartiality) -> Method:

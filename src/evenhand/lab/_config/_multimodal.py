@@ -82,6 +82,7 @@ class MultimodalModel:
         kl_weight: Weight of the rate; "rate:8" for one that holds a mean rate of the experts in nats.
         scale: How encoders make scales of posteriors positive, where the data set leaves the choice: "softmax" as
             in the paper, or "softplus"; empty for what the data set has by default.
+        likelihood_weights: What the likelihood of every modality counts, in the data set's order; all 1 if empty.
     """
 
     experts: ExpertsLabel = "mmvae"
@@ -89,9 +90,12 @@ class MultimodalModel:
     local_step: LocalStep = "forward"
     kl_weight: float | str = 1.0
     scale: Literal["", "softmax", "softplus"] = ""
+    likelihood_weights: tuple[float, ...] = field(default=(), metadata=WRITTEN_IF_SET)
 
     def __post_init__(self) -> None:
         check_integer("model.n_layers", self.n_layers)
+        for i, weight in enumerate(self.likelihood_weights):
+            check_number(f"model.likelihood_weights[{i}]", weight, above=True)
         check_kl_weight("model.kl_weight", self.kl_weight)
 
 

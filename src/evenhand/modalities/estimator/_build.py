@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import torch
 
-from ...common import check_flag, check_integer
+from ...common import ArgumentError, check_flag, check_integer, check_number
 from ..models import ExpertsName, MixtureVAE, expert_subsets
 from ..objectives import Balanced, Objective, Tightness
 from ._modality import BuiltModality, Modality
@@ -46,6 +46,20 @@ def build_network(
         n_latent=n_latent,
         prior_expert=experts == "product" if prior_expert is None else prior_expert,
     )
+
+
+def weights_in_order(weights: Mapping[str, float] | None, names: Sequence[str]) -> tuple[float, ...]:
+    """What every modality counts; nothing if all count 1."""
+    known = ", ".join(map(repr, names))
+    if weights is not None and not isinstance(weights, Mapping):
+        raise ArgumentError("likelihood_weights", f"be numbers by modality, of {known}", repr(weights))
+    given = weights or {}
+    for name, weight in given.items():
+        if name not in names:
+            raise ArgumentError("likelihood_weights", f"be numbers by modality, of {known}", repr(name))
+        check_number(f"likelihood_weights[{name!r}]", weight, above=True)
+    found = tuple(float(given.get(name, 1.0)) for name in names)
+    return () if set(found) == {1.0} else found
 
 
 def chosen_tightness(

@@ -18,7 +18,7 @@ from ..objectives import Objective, Tightness
 from ..rows import Modalities
 from ..training import Goal, Gradient, ImpartialMixture, LocalStep, Options, Precision, Step
 from . import _answers
-from ._build import build_modalities, build_network, chosen_tightness
+from ._build import build_modalities, build_network, chosen_tightness, weights_in_order
 from ._codes import fit_codes, prior_samples, sample_codes, sample_mixture
 from ._conflicts import Conflicts, read_conflicts
 from ._fit import Place, train
@@ -52,6 +52,8 @@ class MultimodalVAE(nn.Module):
         prior_expert: Whether the prior is a member of every product; by default with "product" only.
         preserve_norm: Whether blocks keep the length of the plain sum; small experts run away then (paper/survival).
         local_step: Where likelihoods are brought to one dimension: "backward", "forward" (no bound then), or "none".
+        likelihood_weights: What the likelihood of a modality counts, by its name, 1 if left out: ``{"scan": 2.0}``.
+            With other numbers than 1 the objective is no bound of the evidence.
         kl_weight: Weight of the rate; "rate:8" for one that moves in training such that experts keep 8 nats of a
             row on average, of validation rows if there are any.
         micro_batch: Decode about this many latent samples at a time: the same gradients in less memory, slower.
@@ -96,6 +98,7 @@ class MultimodalVAE(nn.Module):
         prior_expert: bool | None = None,
         preserve_norm: bool = False,
         local_step: LocalStep = "backward",
+        likelihood_weights: Mapping[str, float] | None = None,
         kl_weight: float | str = 1.0,
         micro_batch: int | None = None,
         n_negatives: int = 5,
@@ -115,6 +118,7 @@ class MultimodalVAE(nn.Module):
             gradient=gradient,
             preserve_norm=preserve_norm,
             local_step=local_step,
+            likelihood_weights=weights_in_order(likelihood_weights, list(built)),
             kl_weight=kl_weight,
             micro_batch=micro_batch,
             n_negatives=n_negatives,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ...common import log_normal, wanted_rate
+from ...common import ArgumentError, log_normal, wanted_rate
 from ...impartial import Method, scale_gradient
 from ..models import Experts, MixtureTerms, MixtureVAE, log_densities
 from ..networks import architecture_text
@@ -79,6 +79,7 @@ class ImpartialMixture(nn.Module):
     """
 
     betas: Tensor  # [D]
+    weights: Tensor  # [D]
 
     def __init__(
         self,
@@ -94,6 +95,11 @@ class ImpartialMixture(nn.Module):
         self.network = network
         self.dimensions = list(dimensions)
         self.register_buffer("betas", torch.tensor([max(dimensions) / d for d in dimensions]), persistent=False)
+        weights = self.options.likelihood_weights or (1.0,) * len(self.dimensions)
+        if len(weights) != len(self.dimensions):
+            expected = f"have a number for each of {len(self.dimensions)} modalities"
+            raise ArgumentError("likelihood_weights", expected, repr(weights))
+        self.register_buffer("weights", torch.tensor(weights), persistent=False)
         self.blocks = make_blocks(network, impartial or {}, self.options)
 
     def with_methods(self, impartial: Mapping[Goal, Method]) -> ImpartialMixture:
@@ -287,6 +293,8 @@ class ImpartialMixture(nn.Module):
         return [block(self.network.n_experts) for block in shared]
 
     def _locally(self, log_likelihood: Tensor) -> Tensor:
+        if self.options.likelihood_weights:
+            log_likelihood = log_likelihood * self.weights
         if self.options.local_step == "backward":
             return scale_gradient(log_likelihood, self.betas)
         return log_likelihood * self.betas if self.options.local_step == "forward" else log_likelihood

@@ -38,6 +38,7 @@ class Options:
         preserve_norm: Whether blocks keep the length of the plain sum.
         local_step: Where a likelihood is multiplied by the largest dimension over its own: in the "backward" pass
             (the paper), "forward" (its code; a baseline that changes the reported bound), or "none".
+        likelihood_weights: What the likelihood of every modality counts, in their order; all 1 if empty.
         kl_weight: Weight of the rate; "rate:8" for one that moves such that experts keep 8 nats per row on average.
         micro_batch: Decode about this many rows at a time, in less memory.
         n_negatives: For the contrastive objective, how many other rows a row is compared with.
@@ -51,6 +52,7 @@ class Options:
     gradient: Gradient = "stl"
     preserve_norm: bool = False
     local_step: LocalStep = "backward"
+    likelihood_weights: tuple[float, ...] = ()
     kl_weight: float | str = 1.0
     micro_batch: int | None = None
     n_negatives: int = 5
@@ -95,4 +97,7 @@ class Options:
 
     def settings(self) -> dict[str, str]:
         """What must be the same for a training to be resumed."""
-        return {name: str(getattr(self, name)) for name in _OF_A_TRAINING}
+        settings = {name: str(getattr(self, name)) for name in _OF_A_TRAINING}
+        if self.likelihood_weights:  # not a key of its own, which checkpoints of before would lack
+            settings["local_step"] += f", then {', '.join(map(str, self.likelihood_weights))}"
+        return settings
