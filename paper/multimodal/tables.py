@@ -21,13 +21,15 @@ HERE = Path(__file__).resolve().parent
 Report = Mapping[str, Any]
 
 
-def table(name: str, model: str = "mmvae") -> str:
+def table(name: str, model: str = "mmvae", objective: str = "siwae") -> str:
     """The table of a folder of reports beside this file, in Markdown."""
     folder = HERE / name
     reports = read_reports(folder) if folder.is_dir() else []
     if not reports:
         return f"*No report has been committed yet: `evenhand run paper/multimodal/{name}.toml` makes one.*"
-    return (lives(reports) if name == "fashion" else beside_the_paper(reports, experts=model)).to_markdown()
+    return (
+        lives(reports) if name == "fashion" else beside_the_paper(reports, experts=model, objective=objective)
+    ).to_markdown()
 
 
 def lives(reports: Sequence[Report]) -> Table:
@@ -69,8 +71,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=["reports", "safe", "default", "fashion"])
     parser.add_argument("model", nargs="?", default="mmvae", choices=["mvae", "mmvae", "mopoe"])
+    parser.add_argument("objective", nargs="?", default="siwae", choices=["elbo", "iwae", "siwae"])
     asked = parser.parse_args()
-    print(table(asked.name, asked.model))
+    print(table(asked.name, asked.model, asked.objective))
 
 
 if __name__ == "__main__":

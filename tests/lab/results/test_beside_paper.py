@@ -6,7 +6,8 @@ import pytest
 
 from evenhand.lab.results import beside_the_paper
 from evenhand.lab.results._beside_paper import all_live
-from evenhand.lab.results._published import TABLE4
+from evenhand.lab.results._published import TABLE4, TABLE11
+from evenhand.lab.results._selection import chosen_results, multimodal_results
 from evenhand.lab.results._table import UNKNOWN
 
 from .._reports import multimodal_report
@@ -78,6 +79,34 @@ def test_an_expert_that_speaks_nowhere_has_no_mean():
     assert found["where what is given speaks"]["M|S"] == UNKNOWN
     agreeing = [with_coherence(report(seed), S_S=0.1) for seed in (0, 1)]
     assert "where what is given speaks" not in rows_of(beside_the_paper(agreeing))
+
+
+def with_weights(report, **model):
+    report["config"]["model"] |= model
+    return report
+
+
+def test_weights_are_arms_of_their_own():
+    """A tuned weight is the rival of every f, and not one of the methods to choose from."""
+    reports = [report(0), report(0, ["LI"]), with_weights(report(0), kl_weight=0.3)]
+    reports += [with_weights(report(0), likelihood_weights=[1.0, 2.0, 1.0])]
+    found = list(rows_of(beside_the_paper(reports)))
+    arms = ["vanilla", "CG (α=0.4), LI", "vanilla, KL x 0.3", "vanilla, weights 1, 2, 1"]  # noqa: RUF001
+    assert found[:4] == arms
+    assert [method for _, method, _ in multimodal_results(reports, "siwae")] == arms[:2]
+    assert [method for _, method, _ in chosen_results(reports, "siwae")] == arms[:2]
+
+
+def test_every_objective_has_its_table():
+    loose = report(0)
+    loose["config"]["objective"]["name"] = "iwae"
+    found = rows_of(beside_the_paper([report(0), loose], objective="iwae"))
+    assert list(found) == ["vanilla", "ceiling", "paper, vanilla", "paper, impartial"]
+    goal = next(row for row in TABLE11 if row["model"] == "MMVAE" and row["method"] != "vanilla")
+    assert found["paper, impartial"]["S|S"].value == goal["S|S"].value == 73.66
+    assert list(found["paper, impartial"])[: len(COLUMNS)] == COLUMNS  # without the hours
+    with pytest.raises(ValueError, match="objective should be one of 'elbo', 'iwae', 'siwae'. Found 'mmjsd'"):
+        beside_the_paper([], objective="mmjsd")
 
 
 def test_what_equals_the_paper_reaches_it():

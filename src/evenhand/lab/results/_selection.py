@@ -17,7 +17,12 @@ MODELS = {"mvae": "MVAE", "mmvae": "MMVAE", "mopoe": "MoPoE"}
 
 
 def multimodal_results(
-    reports: Iterable[Mapping[str, Any]], objective: str, *, data: str = DATA, validation: bool = False
+    reports: Iterable[Mapping[str, Any]],
+    objective: str,
+    *,
+    data: str = DATA,
+    validation: bool = False,
+    controls: bool = False,
 ) -> list[Result]:
     """Scores over seeds by model and method, for the tables of `evenhand.lab`; plain training first.
 
@@ -26,14 +31,19 @@ def multimodal_results(
         objective: "elbo", "iwae" or "siwae".
         data: The name of the data.
         validation: Whether to take the scores of validation rows; reports without them are an error.
+        controls: Whether to take trainings with other weights of the rate or of likelihoods, too, each as a method
+            of its own.
     """
     found: dict[tuple[str, str], dict[int, MultimodalScores]] = {}
     firsts: dict[tuple[str, str], Mapping[str, Any]] = {}
     for report in _multimodal(reports, objective, data):
+        weighed = weights_label(report["config"]["model"])
+        if weighed and not controls:
+            continue
         saved = report.get("validation") if validation else report["scores"]
         if saved is None:
             raise ValueError(f"{report['name']} should have validation scores to choose a method by. Found none.")
-        key = _model(report), impartiality_label(report["config"]["impartial"])
+        key = _model(report), arm_label(report["config"])
         seeds, seed = found.setdefault(key, {}), report["config"]["training"]["seed"]
         if seed in seeds:
             raise ValueError(f"reports should have one of {report['name']}. Found two; take one away.")
@@ -118,6 +128,19 @@ def impartiality_label(section: Mapping[str, Any]) -> str:
         return BASELINE
     label = f"{short_method_label(section['method'], section['alpha'])}, {' + '.join(section['goals'])}"
     return label if section.get("preserve_norm", True) else f"{label}, not restored"
+
+
+def arm_label(config: Mapping[str, Any]) -> str:
+    """What distinguishes a training from others: its method, and weights if it has any."""
+    return ", ".join(filter(None, [impartiality_label(config["impartial"]), weights_label(config["model"])]))
+
+
+def weights_label(section: Mapping[str, Any]) -> str:
+    """The weights of a [model] section in words, such as "KL x 0.3" or "weights 1, 2, 1"; empty for usual ones."""
+    kl, likelihoods = section.get("kl_weight", 1.0), section.get("likelihood_weights", ())
+    rate = kl if isinstance(kl, str) else f"KL x {kl:g}" if kl != 1 else ""
+    weights = f"weights {', '.join(f'{w:g}' for w in likelihoods)}" if likelihoods else ""
+    return ", ".join(filter(None, [rate, weights]))
 
 
 def different_settings(reports: Sequence[Mapping[str, Any]]) -> list[str]:
