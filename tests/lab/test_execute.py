@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,29 @@ def test_side_by_side_gives_what_one_after_the_other_gives(path, tmp_path):
     begun, ended, calls = record()
     execute(configs, tmp_path / "together", device="cpu", workers=2, **calls)
     assert begun == ended == []
+
+
+def test_side_by_side_a_warning_names_its_job(monkeypatch):
+    def job(document, root, options, threads):
+        warnings.warn("The expert 'text' starves.", RuntimeWarning, stacklevel=1)
+        options["tick"](1, "half way")
+
+    monkeypatch.setattr(_execute, "_job", job)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # is put back afterwards
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        _execute._tell(theirs, {}, "runs", {}, 1)
+    theirs.close()
+    ticks = []
+    process = _execute._Process("hi-vae-elbo", 0, None, ours, lambda *told: ticks.append(told))
+    with pytest.warns(RuntimeWarning, match="hi-vae-elbo: The expert 'text' starves."):
+        assert process.hear()
+    assert process.hear()
+    assert ticks == [(1, "half way")]
+    assert process.hear()
+    assert process.ended == ""
+    assert not process.hear()
 
 
 def test_side_by_side_one_that_fails_or_dies_does_not_stop_the_others(path, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -117,6 +118,7 @@ def _local(configs: Sequence[Experiment], root: str | Path, begin: Begin, worker
 class _Process:
     """A job in a process of its own; `ended` is what went wrong, empty for nothing, once it has told."""
 
+    name: str
     number: int
     process: SpawnProcess
     connection: Connection
@@ -124,15 +126,18 @@ class _Process:
     ended: str | None = None
 
     def hear(self) -> bool:
-        """Take what it says: how far it is, or how it ended. Returns whether there is more to come."""
+        """Take what it says: how far it is, a warning, or how it ended. Returns whether there is more to come."""
         try:
-            said = self.connection.recv()
+            what, *said = self.connection.recv()
         except EOFError:
             return False
-        if isinstance(said, str):
-            self.ended = said
-        else:
+        if what == "tick":
             self.tick(*said)
+        elif what == "warning":
+            words, category = said
+            warnings.warn(f"{self.name}: {words}", category, stacklevel=2)
+        else:
+            (self.ended,) = said
         return True
 
     def outcome(self) -> Exception | None:
@@ -161,7 +166,7 @@ def _side_by_side(
                 process = context.Process(target=_tell, args=(theirs, to_dict(config), str(root), options, threads))
                 process.start()
                 theirs.close()  # so that nothing is left to hear once the process has ended
-                running[ours] = _Process(number, process, ours, tick)
+                running[ours] = _Process(config.name, number, process, ours, tick)
             for heard in wait(list(running)):
                 if not running[heard].hear():
                     job = running.pop(heard)
@@ -173,19 +178,23 @@ def _side_by_side(
 
 
 def _tell(connection: Connection, document: dict[str, Any], root: str, options: dict[str, Any], threads: int) -> None:
-    """Run a job, and send how far it is; at the end what went wrong, or nothing."""
+    """Run a job, and send how far it is, and warnings; at the end what went wrong, or nothing."""
 
     def tick(epochs: float, words: str) -> None:
-        connection.send((epochs, words))
+        connection.send(("tick", epochs, words))
 
+    def warned(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        connection.send(("warning", str(message), category))
+
+    warnings.showwarning = warned  # the process does nothing else
     try:
         _job(document, root, {**options, "tick": tick}, threads)
     except KeyboardInterrupt:
         return
     except Exception as error:
-        connection.send(str(error) or type(error).__name__)
+        connection.send(("end", str(error) or type(error).__name__))
     else:
-        connection.send("")
+        connection.send(("end", ""))
 
 
 def _on_ray(
