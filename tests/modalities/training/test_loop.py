@@ -2,6 +2,7 @@
 
 import copy
 import csv
+import logging
 import os
 import re
 import signal
@@ -929,6 +930,17 @@ def test_the_last_batch_of_an_epoch_is_not_compiled_for_itself(monkeypatch):
         tiny().fit(rows(n), epochs=1, batch_size=12, compile=True)
         numbers.append(len(compiled))
     assert numbers[0] == numbers[1] > 0
+
+
+def test_a_fabric_of_ours_makes_no_remarks_and_a_user_s_own_does(caplog):
+    log = logging.getLogger("lightning_fabric.utilities.rank_zero")
+    with caplog.at_level(logging.INFO, logger=log.name):
+        tiny().fit(rows(), epochs=1, batch_size=24, precision="bf16")
+        assert not caplog.records
+        assert not log.filters
+        own = Fabric(accelerator="cpu", devices=1, precision="bf16-mixed")
+        tiny().fit(rows(), epochs=1, batch_size=24, fabric=own)
+        assert any("bfloat16" in record.getMessage() for record in caplog.records)
 
 
 def test_a_rare_modality_counts_where_it_is():

@@ -11,7 +11,7 @@ from torch import nn
 
 from ...common import check_integer, check_number
 from ..rows import Modalities
-from ..training import ImpartialMixture, Loop, Precision, amsgrad, make_fabric, products_in
+from ..training import ImpartialMixture, Loop, Precision, amsgrad, make_fabric, products_in, without_remarks
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -53,7 +53,7 @@ def train(
     """Train; `MultimodalVAE.fit` says what the arguments are. Settings are those of `Loop`."""
     _check(settings)
     rows, held_out = rows_for_fit(data, observed, validation, settings["seed"], read)
-    with products_in(place.precision):
+    with products_in(place.precision), without_remarks(place.fabric is None):
         fabric = place.fabric or make_fabric(place.device, place.precision, place.logger)
         make = optimizer or amsgrad(learning_rate, fabric)
         loop = Loop(core, rows, fabric, make, validation=held_out, compile=place.compile, **settings)

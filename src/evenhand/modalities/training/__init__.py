@@ -1,6 +1,6 @@
 """The model with its blocks, and the loop that trains it."""
 
-from ._accelerator import Precision, amsgrad, make_fabric, products_in
+from ._accelerator import Precision, amsgrad, make_fabric, products_in, without_remarks
 from ._health import Health, runs_away, starves
 from ._impartial_mixture import ImpartialMixture
 from ._loop import Loop
@@ -23,4 +23,5 @@ __all__ = [
     "products_in",
     "runs_away",
     "starves",
+    "without_remarks",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -39,6 +40,22 @@ def amsgrad(learning_rate: float, fabric: Fabric) -> Callable[[Iterator[nn.Param
         return torch.optim.Adam(parameters, lr=learning_rate, amsgrad=True, fused=fused, capturable=capturable)
 
     return make
+
+
+@contextmanager
+def without_remarks(of_ours: bool) -> Iterator[None]:
+    """Within it a Fabric of ours keeps its remarks about precision and devices to itself; warnings are heard."""
+    log = logging.getLogger("lightning_fabric.utilities.rank_zero")
+
+    def is_warning(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING
+
+    if of_ours:
+        log.addFilter(is_warning)
+    try:
+        yield
+    finally:
+        log.removeFilter(is_warning)
 
 
 @contextmanager
