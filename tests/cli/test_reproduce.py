@@ -74,7 +74,8 @@ def test_failed_jobs_are_named(two_jobs, go, monkeypatch):
     monkeypatch.setattr(sys.modules[evenhand.lab.execute.__module__], "run", fail)
     result = go("reproduce", "controls")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: 2 of 2 experiments failed")
+    told = [f"failed: people-vae-{name}: it diverged" for name in ("elbo", "iwae")]  # at once
+    assert result.stderr.splitlines()[:3] == [*told, "Error: 2 of 2 experiments failed:"]
     assert re.search(r"people-vae-elbo-\w{8}: it diverged", result.stderr)
     assert re.search(r"people-vae-iwae-\w{8}: it diverged", result.stderr)
 

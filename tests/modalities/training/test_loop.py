@@ -16,6 +16,7 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 from lightning_fabric.loggers import CSVLogger, TensorBoardLogger
+from lightning_utilities.core import rank_zero
 from torch import nn
 from torch.utils.data import Dataset
 
@@ -932,8 +933,10 @@ def test_the_last_batch_of_an_epoch_is_not_compiled_for_itself(monkeypatch):
     assert numbers[0] == numbers[1] > 0
 
 
-def test_a_fabric_of_ours_makes_no_remarks_and_a_user_s_own_does(caplog):
-    log = logging.getLogger("lightning_fabric.utilities.rank_zero")
+@pytest.mark.parametrize("name", ["lightning_fabric", "pytorch_lightning"])
+def test_a_fabric_of_ours_makes_no_remarks_and_a_user_s_own_does(name, caplog, monkeypatch):
+    log = logging.getLogger(f"{name}.utilities.rank_zero")
+    monkeypatch.setattr(rank_zero, "log", log)  # which the package does when it is imported
     with caplog.at_level(logging.INFO, logger=log.name):
         tiny().fit(rows(), epochs=1, batch_size=24, precision="bf16")
         assert not caplog.records

@@ -45,17 +45,28 @@ def amsgrad(learning_rate: float, fabric: Fabric) -> Callable[[Iterator[nn.Param
 @contextmanager
 def without_remarks(of_ours: bool) -> Iterator[None]:
     """Within it a Fabric of ours keeps its remarks about precision and devices to itself; warnings are heard."""
-    log = logging.getLogger("lightning_fabric.utilities.rank_zero")
 
     def is_warning(record: logging.LogRecord) -> bool:
         return record.levelno >= logging.WARNING
 
-    if of_ours:
+    log = _log_of_remarks() if of_ours else None
+    if log is not None:
         log.addFilter(is_warning)
     try:
         yield
     finally:
-        log.removeFilter(is_warning)
+        if log is not None:
+            log.removeFilter(is_warning)
+
+
+def _log_of_remarks() -> logging.Logger | None:
+    """Where Fabric writes them: its own log, or that of PyTorch Lightning once that is imported."""
+    try:
+        import lightning_fabric  # noqa: F401  (it says where)
+        from lightning_utilities.core import rank_zero
+    except ImportError:
+        return None
+    return rank_zero.log
 
 
 @contextmanager
