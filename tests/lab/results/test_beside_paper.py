@@ -95,6 +95,8 @@ def test_weights_are_arms_of_their_own():
     assert found[:4] == arms
     assert [method for _, method, _ in multimodal_results(reports, "siwae")] == arms[:2]
     assert [method for _, method, _ in chosen_results(reports, "siwae")] == arms[:2]
+    alone = [with_weights(report(0, goals), kl_weight=0.3) for goals in ((), ["LI"])]  # a study of its own
+    assert [method for _, method, _ in chosen_results(alone, "siwae")] == arms[:2]
 
 
 def test_every_objective_has_its_table():

@@ -31,19 +31,18 @@ def multimodal_results(
         objective: "elbo", "iwae" or "siwae".
         data: The name of the data.
         validation: Whether to take the scores of validation rows; reports without them are an error.
-        controls: Whether to take trainings with other weights of the rate or of likelihoods, too, each as a method
-            of its own.
+        controls: Whether to take trainings with other weights of the rate or of likelihoods, each as a method of its
+            own. Otherwise they are passed over where the same model was also trained with the usual ones.
     """
+    several = _multimodal(reports, objective, data)
     found: dict[tuple[str, str], dict[int, MultimodalScores]] = {}
     firsts: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for report in _multimodal(reports, objective, data):
-        weighed = weights_label(report["config"]["model"])
-        if weighed and not controls:
-            continue
+    for report in several if controls else _without_controls(several):
         saved = report.get("validation") if validation else report["scores"]
         if saved is None:
             raise ValueError(f"{report['name']} should have validation scores to choose a method by. Found none.")
-        key = _model(report), arm_label(report["config"])
+        config = report["config"]
+        key = _model(report), arm_label(config) if controls else impartiality_label(config["impartial"])
         seeds, seed = found.setdefault(key, {}), report["config"]["training"]["seed"]
         if seed in seeds:
             raise ValueError(f"reports should have one of {report['name']}. Found two; take one away.")
@@ -152,6 +151,12 @@ def different_settings(reports: Sequence[Mapping[str, Any]]) -> list[str]:
     ]  # fmt: skip
     names = dict.fromkeys(name for settings in flat for name in settings if name != "training.seed")
     return [name for name in names if any(settings.get(name) != flat[0].get(name) for settings in flat)]
+
+
+def _without_controls(reports: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of a model with the usual weights; all of them if it has none such."""
+    usual = {_model(report) for report in reports if not weights_label(report["config"]["model"])}
+    return [r for r in reports if _model(r) not in usual or not weights_label(r["config"]["model"])]
 
 
 def _model(report: Mapping[str, Any]) -> str:
