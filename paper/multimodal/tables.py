@@ -26,10 +26,10 @@ def table(name: str, model: str = "mmvae", objective: str = "siwae") -> str:
     folder = HERE / name
     reports = read_reports(folder) if folder.is_dir() else []
     if not reports:
-        return f"*No report has been committed yet: `evenhand run paper/multimodal/{name}.toml` makes one.*"
-    return (
-        lives(reports) if name == "fashion" else beside_the_paper(reports, experts=model, objective=objective)
-    ).to_markdown()
+        return f"*No report has been committed to paper/multimodal/{name} yet.*"
+    fashion = name == "fashion"
+    made = lives(reports) if fashion else beside_the_paper(reports, experts=model, objective=objective)
+    return made.to_markdown()
 
 
 def lives(reports: Sequence[Report]) -> Table:

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from _kept import keep
 from wine import error
 
-from evenhand import __version__
 from evenhand.impartial import method_of
 from evenhand.lab._paper import table1_jobs
 from evenhand.lab._splits import Splits, load
@@ -73,19 +72,15 @@ def main() -> None:
     options = [] if asked.table == TABLE else [f"--table {asked.table}"]
     options += [] if asked.until == EPOCHS[-1] else [f"--until {asked.until}"]
     options += [] if tuple(asked.methods) == METHODS else [f"--methods {' '.join(asked.methods)}"]
+    command = " ".join(["python paper/table1/riddles/hivae.py", *options])
     found = json.loads(place.read_text()) if place.is_file() else {}
     rows = found.get("variants", {})
     for name in asked.only:
         begin = time.monotonic()
         rows[name] = measure(asked.table, asked.until, **{"methods": asked.methods} | VARIANTS[name])
-        rows[name]["command"] = " ".join(["python paper/table1/riddles/hivae.py", *options, f"--only {name!r}"])
+        rows[name]["command"] = f"{command} --only {name!r}"
         print(name, rows[name], f"{time.monotonic() - begin:.0f} s", flush=True)
-        about = {
-            "command": " ".join(["python paper/table1/riddles/hivae.py", *options]),
-            "versions": {"evenhand": __version__, "torch": torch.__version__, "python": platform.python_version()},
-            "hardware": "CPU, one thread",
-        }
-        place.write_text(json.dumps({**about, "variants": rows}, indent=1) + "\n")
+        keep(place, command, variants=rows)
 
 
 def measure(

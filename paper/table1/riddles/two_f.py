@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import time
 from pathlib import Path
 from typing import Any
 
 import torch
+from _kept import keep
 from wine import error
 
-from evenhand import __version__
 from evenhand.impartial import method_of
 from evenhand.lab._paper import table1_jobs
 from evenhand.lab._splits import Splits, load
@@ -45,14 +44,7 @@ def main() -> None:
             begin = time.monotonic()
             found[name][arm] = measure(name, shared=arm == "one f", steps=asked.steps)
             print(name, arm, found[name][arm], f"{time.monotonic() - begin:.0f} s", flush=True)
-        about = {
-            "command": "python paper/table1/riddles/two_f.py",
-            "versions": {"evenhand": __version__, "torch": torch.__version__, "python": platform.python_version()},
-            "hardware": "CPU, one thread",
-            "steps": asked.steps,
-            "seeds": SEEDS,
-        }
-        place.write_text(json.dumps({**about, "tables": found}, indent=1) + "\n")
+        keep(place, "python paper/table1/riddles/two_f.py", steps=asked.steps, seeds=SEEDS, tables=found)
 
 
 def measure(table: str, *, shared: bool, steps: int) -> dict[str, Any]:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import platform
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from _kept import keep
 
-from evenhand import __version__
 from evenhand.impartial import method_of
 from evenhand.lab._paper import table1_jobs
 from evenhand.lab._splits import Source, Splits, load
@@ -57,13 +56,8 @@ def main() -> None:
         begin = time.monotonic()
         rows[name] = measure(VARIANTS[name], asked.epochs)
         print(name, rows[name], f"{time.monotonic() - begin:.0f} s", flush=True)
-        about = {
-            "command": f"python paper/table1/riddles/wine.py --epochs {asked.epochs}",
-            "versions": {"evenhand": __version__, "torch": torch.__version__, "python": platform.python_version()},
-            "hardware": "CPU, one thread",
-            "epochs": asked.epochs,
-        }
-        place.write_text(json.dumps({**about, "variants": rows}, indent=1) + "\n")
+        command = f"python paper/table1/riddles/wine.py --epochs {asked.epochs}"
+        keep(place, command, epochs=asked.epochs, variants=rows)
 
 
 def measure(changes: dict[str, Any], epochs: int) -> dict[str, Any]:
