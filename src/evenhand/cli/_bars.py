@@ -11,6 +11,8 @@ from ..common import Heartbeat
 from ._console import Console
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..common import Tick
     from ..lab import Folder
 
@@ -30,8 +32,8 @@ class Jobs:
         self._console, self._total, self._done = console, total, done
         self._bars, self._followed = bars, followed
         self._all = bars.add_task("experiments", total=total, completed=done, words="") if bars else None
-        self._shown: dict[str, Any] = {}  # the bars of jobs that run, by their directories
-        self._running: dict[str, str] = {}  # how far they are, in words
+        self._shown: dict[Path, Any] = {}  # the bars of jobs that run, by their directories
+        self._running: dict[Path, str] = {}  # how far they are, in words
 
     def begin(self, folder: Folder, number: int) -> Tick:
         """A job begins; what is returned is told how it goes on."""
@@ -40,7 +42,7 @@ class Jobs:
         if self._bars is None:
             return self._follow(folder)
         config = folder.config
-        job = self._shown[str(folder.path)] = self._bars.add_task(config.name, total=config.training.epochs, words="")
+        job = self._shown[folder.path] = self._bars.add_task(config.name, total=config.training.epochs, words="")
         return lambda epochs, words: self._bars.update(job, advance=epochs, words=words)
 
     def _follow(self, folder: Folder) -> Tick:
@@ -49,14 +51,14 @@ class Jobs:
         def tick(epochs: float, words: str) -> None:
             nonlocal done
             done += epochs
-            self._running[str(folder.path)] = f"{name}: {100 * done / total:.0f} % ({words})"
+            self._running[folder.path] = f"{name}: {100 * done / total:.0f} % ({words})"
 
         tick(0, "starting")
         return tick
 
     def words(self) -> str:
         """How far everything is, for a line."""
-        parts = [f"{self._done} of {self._total} experiments done", *list(self._running.values())]
+        parts = [f"{self._done} of {self._total} experiments done", *self._running.values()]
         return "" if self._console.quiet else "; ".join(parts)
 
     def finish(self, folder: Folder) -> None:
@@ -74,8 +76,8 @@ class Jobs:
         self._console.note(f"failed: {folder.config.name}: {error}")
 
     def _leave(self, folder: Folder) -> None:
-        self._running.pop(str(folder.path), None)
-        shown = self._shown.pop(str(folder.path), None)
+        self._running.pop(folder.path, None)
+        shown = self._shown.pop(folder.path, None)
         if shown is not None:
             self._bars.remove_task(shown)
 

@@ -933,6 +933,12 @@ def test_the_last_batch_of_an_epoch_is_not_compiled_for_itself(monkeypatch):
     assert numbers[0] == numbers[1] > 0
 
 
+def test_a_training_that_is_not_compiled_does_not_load_the_compiler(monkeypatch):
+    """It takes a second and a half to import."""
+    monkeypatch.setattr(torch.compiler, "set_stance", lambda stance: pytest.fail("asked the compiler"))
+    assert tiny().fit(rows(29), epochs=1, batch_size=12).history
+
+
 @pytest.mark.parametrize("name", ["lightning_fabric", "pytorch_lightning"])
 def test_a_fabric_of_ours_makes_no_remarks_and_a_user_s_own_does(name, caplog, monkeypatch):
     log = logging.getLogger(f"{name}.utilities.rank_zero")

@@ -11,6 +11,7 @@ from typing import Any
 from ...common import check_choice
 from ..judges import MultimodalScores
 from . import _published as paper
+from ._of_modalities import COHERENCE, OBJECTIVES
 from ._score_rows import Row, coherence_rows, rate_rows
 from ._selection import DATA, MODELS, arm_label, multimodal_results
 from ._survivors import deaths
@@ -19,7 +20,7 @@ from ._table import UNKNOWN, Cell, Table
 Reports = Sequence[Mapping[str, Any]]
 
 LETTERS = {"M": "mnist", "S": "svhn", "T": "text"}
-PUBLISHED = {"elbo": paper.TABLE10, "iwae": paper.TABLE11, "siwae": paper.TABLE4}
+PUBLISHED = {**COHERENCE, "siwae": paper.TABLE4}
 SPEAKS = 0.5
 """An expert speaks if what it generates of its own modality shows the right class at least so often."""
 
@@ -63,7 +64,7 @@ def beside_the_paper(
         "how many every expert has weight, and a posterior that has not run away. Joint: how often all three show "
         "the same digit in samples of the prior."
     )
-    return Table(f"Coherence (%), {model}, {objective.upper()}", [["", *header]], body, [note], n_labels=1)
+    return Table(f"Coherence (%), {model}, {OBJECTIVES[objective]}", [["", *header]], body, [note], n_labels=1)
 
 
 def all_live(report: Mapping[str, Any]) -> bool:

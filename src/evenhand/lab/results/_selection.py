@@ -83,7 +83,7 @@ def chosen_results(reports: Iterable[Mapping[str, Any]], objective: str, *, data
 
 def _with_most_seeds(results: Sequence[Result]) -> list[Result]:
     """Plain training, and of the others those that have as many seeds; all of them if none has."""
-    plain = max(len(seeds) for _, method, seeds in results if method == BASELINE)
+    plain = next(len(seeds) for _, method, seeds in results if method == BASELINE)
     finished = [result for result in results if result[1] == BASELINE or len(result[2]) >= plain]
     return finished if len(finished) > 1 else list(results)
 

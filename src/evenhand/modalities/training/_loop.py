@@ -160,7 +160,8 @@ class Loop:
         inputs = pack(batch.values, observed=batch.observed, **others)
         if self._warm_up is not None:
             self._warm_up.set(self._done)
-        with nullcontext() if batch.n_rows == self._usual_rows else torch.compiler.set_stance("force_eager"):
+        odd = self.compile and batch.n_rows != self._usual_rows
+        with torch.compiler.set_stance("force_eager") if odd else nullcontext():
             self._update(inputs) if self._captured is None else self._captured(inputs)
         self._seen.n += 1
         if self._device.type != "cpu" and self._position % LOOK_EVERY == 0:

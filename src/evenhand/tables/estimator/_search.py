@@ -101,15 +101,19 @@ class Search:
         every = max(1, self.steps // CHECKS)
         if self.max_seconds is None:
             return every
-        affordable = FIRST if not done else int(done * self.max_seconds / (CHECKS * max(seconds, 1e-9)))
-        return min(every, max(FIRST, affordable))
+        return min(every, max(FIRST, self._affordable(done, seconds) // CHECKS))
+
+    def _affordable(self, done: int, seconds: float) -> int:
+        """How many steps the whole time is enough for, at the pace so far."""
+        assert self.max_seconds is not None
+        return int(done * self.max_seconds / max(seconds, 1e-9))
 
     def _keep_to_time(self, done: int, seconds: float) -> None:
         """Plan no more steps than the time is enough for; the learning rate falls faster then."""
         assert self.max_seconds is not None
         if seconds < PLANNED * self.max_seconds:
             return
-        affordable = max(done, int(done * self.max_seconds / max(seconds, 1e-9)))
+        affordable = max(done, self._affordable(done, seconds))
         if affordable < self.steps:
             self.steps = affordable
             self.stack.shorten(affordable)
