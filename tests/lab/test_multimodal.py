@@ -258,6 +258,51 @@ def test_latent_classification_can_be_left_out(tmp_path):
     assert len(report["scores"]["coherence"]) == 7 * 3
 
 
+def test_coherence_can_be_followed_over_training(tmp_path):
+    longer = replace(TINY, training=replace(TINY.training, epochs=3))
+    config = replace(longer, evaluation=replace(TINY.evaluation, follow=True))
+    assert from_dict(to_dict(config)) == config
+    assert "follow" not in to_dict(TINY)["evaluation"]
+    _, report = start(config, tmp_path)
+    followed = report["followed"]
+    assert [entry["step"] for entry in followed] == [STEPS, 2 * STEPS, 3 * STEPS]
+    pairs = [(tuple(record["given"]), record["target"]) for record in followed[0]["coherence"]]
+    names = report["data"]["modalities"]
+    assert pairs == [((given,), target) for given in names for target in names]
+    assert all(0 <= record["value"] <= 1 for entry in followed for record in entry["coherence"])
+    assert len({json.dumps(entry["coherence"]) for entry in followed}) > 1  # of the weights at that time
+    _, plain = start(longer, tmp_path)
+    assert "followed" not in plain
+    assert numbers(plain) == numbers(report)  # looking changes nothing
+
+
+def test_what_was_followed_before_an_interruption_is_kept(tmp_path, monkeypatch):
+    config = replace(
+        TINY, training=replace(TINY.training, epochs=2), evaluation=replace(TINY.evaluation, follow=True)
+    )
+    _, whole = start(config, tmp_path / "whole")
+    fit, stops = MultimodalVAE.fit, []
+
+    def stop(self, *args, logger, **options):
+        class Stopping:
+            def log_metrics(self, metrics, step):
+                logger.log_metrics(metrics, step)
+                if step > STEPS and not stops:
+                    stops.append(step)
+                    raise KeyboardInterrupt
+
+            save = logger.save
+
+        return fit(self, *args, logger=Stopping(), **options)
+
+    monkeypatch.setattr(MultimodalVAE, "fit", stop)
+    with pytest.raises(KeyboardInterrupt):
+        start(config, tmp_path / "stopped")
+    _, report = start(config, tmp_path / "stopped")
+    assert stops
+    assert report["followed"] == whole["followed"]
+
+
 @pytest.mark.parametrize("rows", [5, 10**6])
 def test_rows_must_be_there(rows, tmp_path):
     config = replace(TINY, data=MultimodalData("digits_in_three", rows))

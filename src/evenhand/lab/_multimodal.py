@@ -6,7 +6,7 @@ import io
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -21,6 +21,7 @@ from ..modalities.models import ExpertsName
 from ..modalities.objectives import Balanced, Tight, Tightness
 from ._config import ExpertsLabel, Impartiality, MultimodalExperiment, MultimodalObjective, to_dict
 from ._folder import Folder
+from ._follow import Follow, rows_at_once
 from .figures import sample_grid
 from .judges import evaluate
 
@@ -57,12 +58,11 @@ def run_multimodal(
     """
     dataset = multimodal(config.data.name)
     rows, model = _load(config, dataset), build_model(config)
-    training = _train(model, rows, dataset.learning_rate, config, folder, device, tick, save_steps)
+    judges = _judges(model, dataset, config, device, tick) if config.evaluation.follow else None
+    look = None if judges is None else Follow(model.network, rows.validation, judges, folder)
+    training = _train(model, rows, dataset.learning_rate, config, folder, device, tick, save_steps, look)
     started = time.monotonic()
-    tick(0, "preparing the classifiers")
-    judge = config.evaluation.judge
-    quick = bool(config.data.rows) and judge == "published"  # whoever asks for a strong one gets it
-    judges = dataset.judges(model.likelihoods, device=device, quick=quick, judge=judge)
+    judges = judges or _judges(model, dataset, config, device, tick)
     scores = {}
     for name, judged in (("scores", rows.test), ("validation", rows.validation)):
         tick(0, f"scoring {'test' if judged is rows.test else 'validation'} rows")
@@ -80,6 +80,7 @@ def run_multimodal(
         "bounds": {"test": _bound(model, rows.test, config), "validation": _bound(model, rows.validation, config)},
         "sentences": sentences,
         "experts": _lives(folder, model.core.expert_names, model.core.names),
+        **({} if look is None else {"followed": look.seen()}),
         "seconds": {name: round(s, 1) for name, s in seconds.items()},
     }
 
@@ -203,6 +204,7 @@ def _train(
     device: torch.device,
     tick: Tick,
     save_steps: int | None,
+    look: Follow | None,
 ) -> float:
     """Train to the end, or load what was trained to its end before. Returns how many seconds training took."""
     weights, history = folder.path / "model.safetensors", folder.path / "history.json"
@@ -212,7 +214,7 @@ def _train(
         return float(json.loads(history.read_text())["seconds"])
     if device.index:
         raise ValueError(f"device should be the first one that is visible. Found {device}. Set CUDA_VISIBLE_DEVICES.")
-    progress = Progress(folder, tick, config.training.epochs)
+    progress = Progress(folder, tick, config.training.epochs, look)
     every = save_steps or SAVE_STEPS.get(device.type, SAVE_STEPS["cpu"])
     model.fit(
         rows.train.data,
@@ -255,8 +257,8 @@ def _lives(folder: Folder, names: list[str], modalities: list[str]) -> dict[str,
 class Progress:
     """A logger for Fabric that says how far training is, and keeps how long it has taken over all starts."""
 
-    def __init__(self, folder: Folder, tick: Tick, epochs: int) -> None:
-        self._folder, self._tick, self._epochs = folder, tick, epochs
+    def __init__(self, folder: Folder, tick: Tick, epochs: int, look: Callable[[int], None] | None = None) -> None:
+        self._folder, self._tick, self._epochs, self._look = folder, tick, epochs, look
         clock = folder.path / CLOCK
         self._before = float(json.loads(clock.read_text())["seconds"]) if clock.is_file() else 0.0
         self._started, self._done = time.monotonic(), 0.0
@@ -272,12 +274,23 @@ class Progress:
         done, self._done = self._done, metrics["epoch"]
         bound = f", bound {metrics['bound']:.2f}" if "bound" in metrics else ""
         self._tick(self._done - done, f"epoch {math.ceil(metrics['epoch'])}/{self._epochs}{bound}")
+        if self._look is not None and "validation" in metrics:
+            self._look(step)
 
     def save(self) -> None:
         """Fabric asks for it; nothing is held back."""
 
 
 # ---------------------------------------------------------------- measures
+
+
+def _judges(
+    model: MultimodalVAE, dataset: MultimodalDataset, config: MultimodalExperiment, device: torch.device, tick: Tick
+) -> Classifiers | None:
+    tick(0, "preparing the classifiers")
+    judge = config.evaluation.judge
+    quick = bool(config.data.rows) and judge == "published"  # whoever asks for a strong one gets it
+    return dataset.judges(model.likelihoods, device=device, quick=quick, judge=judge)
 
 
 def _score(
@@ -299,6 +312,7 @@ def _score(
         judges,
         n_rows=n,
         n_prior=n or PRIOR_SAMPLES,
+        batch_size=rows_at_once(model.network),
         seed=0,
         hours=seconds / 3600,
     ).to_dict()

@@ -191,11 +191,13 @@ class MultimodalEvaluation:
             a part of the rows, or the larger "strong" ones.
         without_latent: Whether latent classification is left out. It has a classifier for every subset of
             modalities, which takes longer than all other scores where there are many.
+        follow: Whether coherence given every single modality is measured after every epoch, on some validation rows.
     """
 
     rows: int = 10_000
     judge: Judge = "published"
     without_latent: bool = field(default=False, metadata=WRITTEN_IF_SET)
+    follow: bool = field(default=False, metadata=WRITTEN_IF_SET)
 
     def __post_init__(self) -> None:
         check_integer("evaluation.rows", self.rows, 0)

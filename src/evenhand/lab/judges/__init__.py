@@ -9,7 +9,7 @@ from ._coherence import (
     sum_over_targets,
 )
 from ._latent_classification import latent_classification
-from ._scores import MultimodalScores, evaluate
+from ._scores import MultimodalScores, evaluate, to_records
 
 __all__ = [
     "MultimodalScores",
@@ -21,4 +21,5 @@ __all__ = [
     "latent_classification",
     "rates",
     "sum_over_targets",
+    "to_records",
 ]

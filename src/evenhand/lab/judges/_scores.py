@@ -80,10 +80,10 @@ class MultimodalScores:
             "names": list(self.names),
             "subsets": [list(subset) for subset in self.subsets],
             "rates": [_number(self.rates[subset]) for subset in self.subsets],
-            "coherence": _records(self.coherence),
+            "coherence": to_records(self.coherence),
             "joint_coherence": _number(self.joint_coherence),
             "latent_classification": [[_number(x) for x in row] for row in self.latent_classification],
-            "log_likelihoods": _records(self.log_likelihoods),
+            "log_likelihoods": to_records(self.log_likelihoods),
             "classifiers": {name: _number(x) for name, x in self.classifiers.items()},
             "n_rows": self.n_rows,
             "hours": self.hours,
@@ -218,7 +218,8 @@ def evaluate(
     )
 
 
-def _records(table: Mapping[tuple[Subset, str], float]) -> list[dict[str, Any]]:
+def to_records(table: Mapping[tuple[Subset, str], float]) -> list[dict[str, Any]]:
+    """A number for what is given and what is judged as JSON can hold it."""
     return [{"given": list(subset), "target": d, "value": _number(x)} for (subset, d), x in table.items()]
 
 
