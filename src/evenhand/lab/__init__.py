@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._execute import FailedError, execute
     from ._findings import compared, diagnosed
     from ._folder import Folder, open_folder
+    from ._multimodal import build_model
     from ._panels import load_panel
     from ._paper import comparison, diagnosis, panel_comparison
     from ._run import run
@@ -47,6 +48,7 @@ __all__ = [
     "Table",
     "TableExperiment",
     "TableReport",
+    "build_model",
     "compared",
     "comparison",
     "corrected_paired_t_test",
@@ -86,6 +88,7 @@ _HOMES = {
     "Table": "results",
     "TableExperiment": "_config",
     "TableReport": "results",
+    "build_model": "_multimodal",
     "compared": "_findings",
     "comparison": "_paper",
     "corrected_paired_t_test": "results",

@@ -408,6 +408,18 @@ def test_a_method_with_fewer_seeds_was_tried_and_is_not_chosen():
     assert [result[1] for result in chosen_results(unfinished, "siwae")] == ["vanilla", "CG (α=0.4), LI + EEI"]
 
 
+def test_a_method_with_fewer_seeds_is_chosen_where_the_finished_ones_do_harm():
+    reports = [mixture([], seed, 0.5, 0.5) for seed in (0, 1)]
+    reports += [mixture(["LI", "EEI"], seed, 0.4, 0.4) for seed in (0, 1)]
+    reports += [mixture(["LI"], 0, 0.6, 0.6)]
+    assert [result[1] for result in chosen_results(reports, "siwae")] == ["vanilla", "CG (α=0.4), LI"]
+    for report in reports:  # by counts, harm is what more than half of the metrics tell
+        report["config"]["model"] = {"experts": "mvae"}
+    for report in reports[2:4]:
+        report["validation"] = scores_of(0.4, 0.4, 0.4, 0.4).to_dict()
+    assert [result[1] for result in chosen_results(reports, "siwae")] == ["vanilla", "CG (α=0.4), LI"]
+
+
 def test_no_choice_without_validation_rows():
     reports = [mixture([], 0, 0.5), mixture(["LI"], 0, 0.6), mixture(["LI", "EEI"], 0, 0.9)]
     with pytest.raises(ValueError, match="should have validation scores to choose a method by. Found none"):

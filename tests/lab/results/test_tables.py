@@ -433,3 +433,12 @@ def test_coherence_stands_beside_its_ceiling(make):
     reports[1]["scores"]["classifiers"]["svhn"] = 0.8334
     assert make(reports).notes[-1] == f"{start}mnist 99.00, svhn 83.34 to 92.00, text 100.00."
     assert not any("Ceilings" in note for note in [*tables.table5(reports).notes, *make([]).notes])
+
+
+def test_ceilings_are_those_of_the_runs_that_are_shown():
+    shown, other = multimodal_report((), 0), multimodal_report((), 1)
+    other["config"]["objective"] = {**other["config"]["objective"], "name": "iwae"}
+    other["scores"]["classifiers"]["svhn"] = 0.8334
+    assert "svhn 92.00," in tables.table4([shown, other]).notes[-1]
+    assert "svhn 83.34," in tables.coherence_by_objective([shown, other], "iwae").notes[-1]
+    assert "svhn 83.34 to 92.00," in tables.table9([shown, other]).notes[-1]

@@ -1,6 +1,6 @@
 """Results from reports alone: tables of them, the paper's numbers beside ours, and which differences are chance."""
 
-from ._beside_paper import all_live, beside_the_paper
+from ._beside_paper import SPEAKS, all_live, beside_the_paper
 from ._columns import ColumnErrors, Tally, column_pairs, medians, tally
 from ._costs import controls, interpolated_rate, overhead, reached
 from ._families import families_at_rate, read_families
@@ -55,6 +55,7 @@ __all__ = [
     "ROWS",
     "SETTINGS",
     "SLACK",
+    "SPEAKS",
     "UNKNOWN",
     "Advice",
     "Cell",

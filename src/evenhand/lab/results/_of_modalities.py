@@ -45,7 +45,8 @@ def table3(reports: Reports, *, data: str = "", published: bool = True) -> Table
     """
     runs = Runs(reports, data)
     rows = _rows(reconstruction_rows, _plain_and_impartial(runs, "siwae"))
-    return _coherence_table("Reconstruction coherence (%), SIWAE", rows, paper.TABLE3 if published else (), runs)
+    title = "Reconstruction coherence (%), SIWAE"
+    return _coherence_table(title, rows, paper.TABLE3 if published else (), runs, ["siwae"])
 
 
 def table4(reports: Reports, *, data: str = "", published: bool = True) -> Table:
@@ -53,7 +54,8 @@ def table4(reports: Reports, *, data: str = "", published: bool = True) -> Table
     runs = Runs(reports, data)
     rows = _rows(coherence_rows, _plain_and_impartial(runs, "siwae"))
     rows = [{name: cell for name, cell in row.items() if name != "hours"} for row in rows]
-    return _coherence_table("Self and cross coherence (%), SIWAE", rows, paper.TABLE4 if published else (), runs)
+    title = "Self and cross coherence (%), SIWAE"
+    return _coherence_table(title, rows, paper.TABLE4 if published else (), runs, ["siwae"])
 
 
 def table5(reports: Reports, *, data: str = "", published: bool = True) -> Table:
@@ -67,7 +69,8 @@ def table9(reports: Reports, *, data: str = "", published: bool = True) -> Table
     """Coherence given all modalities by objective; for the arguments see `table3`."""
     runs = Runs(reports, data)
     rows = _by_objective(reconstruction_rows, runs)
-    return _coherence_table("Reconstruction coherence (%)", rows, paper.TABLE9 if published else (), runs)
+    title = "Reconstruction coherence (%)"
+    return _coherence_table(title, rows, paper.TABLE9 if published else (), runs, list(OBJECTIVES))
 
 
 def coherence_by_objective(reports: Reports, objective: str, *, data: str = "", published: bool = True) -> Table:
@@ -83,7 +86,7 @@ def coherence_by_objective(reports: Reports, objective: str, *, data: str = "", 
     runs = Runs(reports, data)
     rows = _rows(coherence_rows, runs.chosen(objective))
     title = f"Self and cross coherence (%), {OBJECTIVES[objective]}"
-    return _coherence_table(title, rows, COHERENCE[objective] if published else (), runs)
+    return _coherence_table(title, rows, COHERENCE[objective] if published else (), runs, [objective])
 
 
 def log_likelihoods(reports: Reports, objective: str, *, data: str = "", published: bool = True) -> Table:
@@ -139,17 +142,20 @@ def _by_objective(table: Rows, runs: Runs) -> list[Row]:
     return side_by_side({t: _rows(table, _plain_and_impartial(runs, name)) for name, t in OBJECTIVES.items()})
 
 
-def _coherence_table(title: str, rows: Sequence[Row], published: Sequence[Row], runs: Runs) -> Table:
+def _coherence_table(
+    title: str, rows: Sequence[Row], published: Sequence[Row], runs: Runs, objectives: Sequence[str]
+) -> Table:
     """A table of coherence with its ceilings below it."""
     made = _table(title, rows, published, runs)
-    return replace(made, notes=[*made.notes, *_ceilings(runs)])
+    return replace(made, notes=[*made.notes, *_ceilings(runs, objectives)])
 
 
-def _ceilings(runs: Runs) -> list[str]:
+def _ceilings(runs: Runs, objectives: Sequence[str]) -> list[str]:
     """A sentence that says how well the judges of our runs judge; none if no report knows."""
     found: dict[str, list[float]] = {}
     for report in runs.reports:
-        if report["data"]["name"] == runs.data:
+        shown = report["experiment"] == "multimodal" and report["config"]["objective"]["name"] in objectives
+        if shown and report["data"]["name"] == runs.data:
             for name, share in report["scores"].get("classifiers", {}).items():
                 found.setdefault(name, []).append(100 * share)
     parts = [f"{name} {_from_to(values)}" for name, values in found.items()]

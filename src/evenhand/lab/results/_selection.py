@@ -61,7 +61,7 @@ def multimodal_results(
 def chosen_results(reports: Iterable[Mapping[str, Any]], objective: str, *, data: str = DATA) -> list[Result]:
     """Plain training and the chosen method of every model: by relative improvement, for MVAE by counts.
 
-    Methods that were tried with fewer seeds than plain training are passed over, unless all were.
+    Methods that were tried with fewer seeds than plain training are passed over, unless none of the others improves.
 
     Args:
         reports: As for `multimodal_results`; those of models with several methods need validation scores.
@@ -75,17 +75,21 @@ def chosen_results(reports: Iterable[Mapping[str, Any]], objective: str, *, data
         results = multimodal_results(mine, objective, data=data)
         methods = {method for _, method, _ in results}
         if BASELINE in methods and len(methods) > 2:
-            seen = _with_most_seeds(multimodal_results(mine, objective, data=data, validation=True))
-            methods = {BASELINE, select(seen, "count" if model == "MVAE" else "relative")}
+            seen = multimodal_results(mine, objective, data=data, validation=True)
+            methods = {BASELINE, _choose(seen, "count" if model == "MVAE" else "relative")}
         kept += [result for result in results if result[1] in methods]
     return kept
 
 
-def _with_most_seeds(results: Sequence[Result]) -> list[Result]:
-    """Plain training, and of the others those that have as many seeds; all of them if none has."""
+def _choose(results: Sequence[Result], rule: Rule) -> str:
+    """The best method of those with as many seeds as plain training; of all if none of these is any good."""
     plain = next(len(seeds) for _, method, seeds in results if method == BASELINE)
     finished = [result for result in results if result[1] == BASELINE or len(result[2]) >= plain]
-    return finished if len(finished) > 1 else list(results)
+    if len(finished) > 1:
+        best, gain = _best(finished, rule, BASELINE)
+        if gain > (0.5 if rule == "count" else 0.0):
+            return best
+    return select(results, rule)
 
 
 def data_of(reports: Iterable[Mapping[str, Any]]) -> str:
@@ -107,7 +111,11 @@ def select(results: Iterable[Result], rule: Rule, *, baseline: str = BASELINE) -
     """
     if rule not in ("relative", "count"):
         raise ValueError(f"rule should be 'relative' or 'count'. Found {rule!r}.")
-    results = list(results)
+    return _best(list(results), rule, baseline)[0]
+
+
+def _best(results: Sequence[Result], rule: Rule, baseline: str) -> tuple[str, float]:
+    """The method that improves most, and by how much."""
     methods = [method for _, method, _ in results]
     if len({model for model, _, _ in results}) != 1 or len(set(methods)) < len(methods):
         raise ValueError(f"results should be of one model with different methods. Found {[r[:2] for r in results]}.")
@@ -118,7 +126,8 @@ def select(results: Iterable[Result], rule: Rule, *, baseline: str = BASELINE) -
     known = {method: gain for method, gain in gains.items() if not math.isnan(gain)}
     if not known:
         raise ValueError("results should have coherence or latent classification to compare. Found neither.")
-    return max(known, key=lambda method: known[method])
+    best = max(known, key=lambda method: known[method])
+    return best, known[best]
 
 
 def impartiality_label(section: Mapping[str, Any]) -> str:
