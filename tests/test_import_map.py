@@ -40,7 +40,7 @@ TABLES = (
 MODALITIES = ("rows", "likelihoods", "networks", "models", "objectives", "training", "inference", "estimator")
 
 LAB = (
-    "_config", "judges", "results", "figures", "page", "_findings", "_catalogue", "_folder", "_splits",
+    "_config", "judges", "results", "figures", "page", "_findings", "_catalogue", "_folder", "_follow", "_splits",
     "_measured", "_new_rows", "_weights_of_columns", "_tabular", "_panels", "_multimodal", "_survival", "_run",
     "_execute", "_paper", "_paper_multimodal", "_paper_survival", "_paper_equal_rate", "_plans",
 )  # fmt: skip

@@ -129,18 +129,6 @@ def test_of_several_reports_the_longest_training_is_taken(tmp_path):
     assert "the longest training is shown" in notes[0]
 
 
-def test_controls_have_the_name_of_what_they_control_and_do_not_replace_it(tmp_path):
-    """Plain training with other weights is no second report of plain training, however long it took."""
-    plain, control = multimodal_report(), multimodal_report()
-    control["config"]["model"] = {**control["config"]["model"], "kl_weight": 3.0}
-    control["config"]["training"] = {**control["config"]["training"], "epochs": 99}
-    for name, report in (("a", control), ("b", plain)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(report))
-    notes = []
-    assert len(EXHIBITS["table4"].reports([tmp_path], notes.append)) == 2
-    assert not notes
-
-
 def test_the_paper_s_tables_are_about_its_networks(tmp_path):
     report = table_report()
     report["config"]["model"]["within_range"] = True

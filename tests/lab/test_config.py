@@ -110,7 +110,7 @@ def test_what_is_not_said_has_its_default():
 def test_names_tell_what_an_experiment_is():
     assert TableExperiment(Data("hi"), Model("hivae")).name == "hi-hivae-elbo"
     assert TableExperiment(Data(path="far/away/people.v2.csv.gz")).name == "people-vae-elbo"
-    assert MULTIMODAL.name == "digits_in_three-mopoe-iwae-li-dei-gradnorm0.5-5"
+    assert MULTIMODAL.name == "digits_in_three-mopoe-iwae-li-dei-gradnorm0.5-kl0.5-weights1-2-0.5-5"
     assert MultimodalExperiment().name == "mnist_svhn_text-mmvae-siwae-vanilla-0"
 
 

@@ -334,6 +334,18 @@ def test_settings_reach_the_model():
         build_model(replace(TINY, model=MultimodalModel(scale="softplus")))
 
 
+def test_weights_are_in_the_name_of_a_run():
+    """A control is no second run of what it controls."""
+    usual, light, heavy, held = (
+        replace(TINY, model=MultimodalModel(**settings)).name
+        for settings in ({}, {"kl_weight": 0.3}, {"likelihood_weights": (1.0, 2.5, 1.0)}, {"kl_weight": "rate:8"})
+    )
+    assert usual == "digits_in_three-mmvae-siwae-vanilla-0"
+    assert light == "digits_in_three-mmvae-siwae-vanilla-kl0.3-0"
+    assert heavy == "digits_in_three-mmvae-siwae-vanilla-weights1-2.5-1-0"
+    assert held == "digits_in_three-mmvae-siwae-vanilla-rate8-0"
+
+
 def test_the_paper_has_465_runs():
     jobs = multimodal_jobs()
     assert len({job.name for job in jobs}) == len(jobs) == 3 * 5 * (5 + 13 + 13)

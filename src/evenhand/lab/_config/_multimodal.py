@@ -92,6 +92,14 @@ class MultimodalModel:
     scale: Literal["", "softmax", "softplus"] = ""
     likelihood_weights: tuple[float, ...] = field(default=(), metadata=WRITTEN_IF_SET)
 
+    @property
+    def weights_label(self) -> str:
+        """Weights other than 1 in the names of runs, such as "kl0.3" or "weights1-2-1"; empty for usual ones."""
+        kl = f"kl{self.kl_weight:g}" if isinstance(self.kl_weight, (int, float)) else self.kl_weight.replace(":", "")
+        likelihoods = "-".join(f"{weight:g}" for weight in self.likelihood_weights)
+        parts = ["" if self.kl_weight == 1 else kl, f"weights{likelihoods}" if likelihoods else ""]
+        return "-".join(filter(None, parts))
+
     def __post_init__(self) -> None:
         check_integer("model.n_layers", self.n_layers)
         for i, weight in enumerate(self.likelihood_weights):
@@ -216,7 +224,8 @@ class MultimodalExperiment:
 
     @property
     def name(self) -> str:
-        """What the experiment is called: data, model, objective, goals, seed."""
+        """What the experiment is called: data, model, objective, goals, weights, seed."""
         goals = "-".join([*self.impartial.goals, f"{self.impartial.method}{self.impartial.alpha:g}"]).lower()
         how = goals if self.impartial.goals else "vanilla"
-        return f"{self.data.label}-{self.model.experts}-{self.objective.name}-{how}-{self.training.seed}"
+        parts = [self.data.label, self.model.experts, self.objective.name, how, self.model.weights_label]
+        return "-".join([*filter(None, parts), str(self.training.seed)])

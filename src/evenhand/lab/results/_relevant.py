@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from ._reports import OF_COLUMNS, read_reports
-from ._selection import weights_label
 
 Report = dict[str, Any]
 Note = Callable[[str], None]
@@ -69,11 +68,9 @@ def holds_rates(report: Report) -> bool:
 
 def one_of_each(reports: Sequence[Report], note: Note) -> list[Report]:
     """Of several reports of the same experiment, that of the longest training."""
-    found: dict[tuple[str, str, str], Report] = {}
+    found: dict[tuple[str, str], Report] = {}
     for report in reports:
-        # a file wine.csv gives experiments the names of those on wine; a control has the name of what it controls
-        weights = weights_label(report["config"]["model"]) if report["experiment"] == "multimodal" else ""
-        key = report["data"]["name"], report["name"], weights
+        key = report["data"]["name"], report["name"]  # a file wine.csv gives experiments the names of those on wine
         if key in found:
             note(f"Several reports of {key[1]} on {key[0]}: the longest training is shown. --from chooses.")
         found[key] = max(found.get(key, report), report, key=_length)
