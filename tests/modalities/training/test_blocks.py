@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from evenhand.impartial import IMTLG, MGDA, Block, CAGrad, GradNorm, PCGrad, Scaling, Sum, UPGrad
-from evenhand.modalities.objectives import mixture_bound, mixture_log_q, mixture_log_weights
+from evenhand.modalities.objectives import Tight, mixture_bound, mixture_log_q, mixture_log_weights
 
 from .._linear import CHOICES, SIZES, core, draw, gradients, holes, network, vector
 
@@ -499,9 +499,37 @@ def test_a_step_reports_means_over_what_is_there(missing):
     log_q = mixture_log_q(terms.log_q, present)
     assert step.log_q.item() == pytest.approx(log_q.transpose(1, 2)[present].mean().item())
     assert step.bound.item() == -step.loss.item()
-    assert model.score(step.log_likelihood) == pytest.approx(
-        sum(step.log_likelihood[d].item() / SIZES[n] for d, n in enumerate("abc"))
+    assert model.score(step.reconstruction) == pytest.approx(
+        sum(step.reconstruction[d].item() / SIZES[n] for d, n in enumerate("abc"))
     )
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("objective", ["elbo", "iwae", "siwae", "mmjsd"])
+def test_samples_count_in_the_reconstruction_as_in_the_objective(objective, missing):
+    """What an expert without weight generates is no reason to keep other weights."""
+    net, values = setting()
+    observed = holes(B) if missing else None
+    model = core(net, objective=objective, **({"tightness": Tight()} if objective == "siwae" else {}))
+    noise = model.noise(B)
+    step = model(values, observed, noise)
+    terms = net(values, noise, observed)
+    log_p, present = terms.log_likelihood, terms.experts.present  # [A, K, B, D]
+    log_w = mixture_log_weights(model._locally(log_p), terms.log_q, terms.log_prior, present, 1.0)
+    for d in range(3):
+        rows = []
+        for b in range(B):
+            there = [a for a in range(3) if present is None or present[a, b]]
+            if observed is not None and not observed[b, d]:
+                continue
+            cells, logs = log_p[there, :, b, d], log_w[there, :, b]
+            counts = {
+                "siwae": logs.flatten().softmax(0).view_as(logs),
+                "iwae": logs.softmax(1) / len(there),
+            }.get(objective, torch.full_like(logs, 1 / logs.numel()))
+            rows.append((counts * cells).sum())
+        assert step.reconstruction[d].item() == pytest.approx(torch.stack(rows).mean().item())
+        assert step.n_reconstruction[d].item() == len(rows)
 
 
 def test_a_contrastive_step_reports_the_rows_themselves():

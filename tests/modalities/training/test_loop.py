@@ -568,14 +568,14 @@ def test_the_best_weights_are_kept(monkeypatch):
 
 
 def test_the_score_of_validation_rows(monkeypatch):
-    """The reconstruction of all validation rows, every likelihood by its dimension, without dropout."""
+    """The weighed reconstruction of all validation rows, every likelihood by its dimension, without dropout."""
     seen = []
     original = ImpartialMixture.forward
 
     def spy(self, *args, **kwargs):
         step = original(self, *args, **kwargs)
         if not torch.is_grad_enabled():
-            seen.append((len(args[0]["label"]), step.log_likelihood, self.training))
+            seen.append((len(args[0]["label"]), step.reconstruction, self.training))
         return step
 
     monkeypatch.setattr(ImpartialMixture, "forward", spy)

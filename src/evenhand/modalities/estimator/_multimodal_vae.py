@@ -169,7 +169,8 @@ class MultimodalVAE(nn.Module):
             batch_size: Rows in a step, of all processes together.
             learning_rate: Of AMSGrad.
             observed: Which rows have a modality, where holes are not marked in the data.
-            validation: Rows, or the part of the rows, on which the weights with the best reconstruction are chosen.
+            validation: Rows, or the part of the rows, on which the weights with the best reconstruction are chosen:
+                the likelihood of every modality by its dimension, where samples count as in the objective.
             clip_norm: Longest gradient.
             clip_expert_norm: Longest gradient of a row at the posterior of an expert: each is limited on its own.
             kl_warm_up: Number of epochs in which the KL weight rises from 0.

@@ -55,11 +55,14 @@ class Given(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The objective of every row ``[B]``, what it is a function of, and the experts' shares in it ``[A, B]``."""
+    """The objective of every row ``[B]``, what it is a function of, and what samples count in it ``[A, K, B]``.
+
+    Where there are no such weights, all samples count alike.
+    """
 
     bound: Tensor
     terms: MixtureTerms
-    shares: Tensor | None = None
+    weights: Tensor | None = None
 
 
 class ImpartialMixture(nn.Module):
@@ -166,16 +169,16 @@ class ImpartialMixture(nn.Module):
         latent, luck = noise.tensor_split([self.network.n_latent], -1)
         score = self._in_two_passes if options.two_passes and torch.is_grad_enabled() else self._in_one_pass
         watch = Watch(probe, limit, n_rows)
-        bound, terms, shares = score(Given(values, observed, latent, luck, weight, progress, watch))
+        bound, terms, weights = score(Given(values, observed, latent, luck, weight, progress, watch))
         value = bound[:n_rows]
         if options.objective == "contrastive":
             unrelated = bound[n_rows:].unflatten(0, (len(self.names), -1, n_rows))
             value = contrastive(value, unrelated, options.contrast, comparable(observed, n_rows))
-        return self._step(-value.mean() + watch.told, terms, observed, n_rows, shares)
+        return self._step(-value.mean() + watch.told, terms, observed, n_rows, weights)
 
-    def score(self, log_likelihood: Tensor) -> float:
+    def score(self, reconstruction: Tensor) -> float:
         """How well rows were reconstructed: the mean log-likelihoods ``[D]``, each divided by its dimension."""
-        return float(sum(x / d for x, d in zip(log_likelihood.tolist(), self.dimensions, strict=True)))
+        return float(sum(x / d for x, d in zip(reconstruction.tolist(), self.dimensions, strict=True)))
 
     def settings(self) -> dict[str, str]:
         """What must be the same for a training to be resumed."""
@@ -209,7 +212,7 @@ class ImpartialMixture(nn.Module):
         if options.objective == "mmjsd":
             return Scored(mmjsd(log_likelihood, self._divergences(terms), present, given.weight), terms)
         weighing = self._weigh(terms, log_likelihood, given)
-        return Scored(weighing.bound, terms, weighing.decoders.sum(1))
+        return Scored(weighing.bound, terms, weighing.decoders)
 
     def _in_two_passes(self, given: Given) -> Scored:
         """The same, but all samples are decoded without gradients first, to know what they count.
@@ -246,7 +249,7 @@ class ImpartialMixture(nn.Module):
         sums = (weighing.decoders * rest).sum((0, 1))
         sums = sums + (chosen.weights * self._locally(log_likelihood).sum(-1)).sum((0, 1))
         # the value of the bound, with the gradient of the sum
-        return Scored(weighing.bound + sums - sums.detach(), terms, weighing.decoders.sum(1))
+        return Scored(weighing.bound + sums - sums.detach(), terms, weighing.decoders)
 
     def _without_gradients(
         self, prepared: Mapping[str, Tensor], experts: Experts, z: Tensor, observed: Tensor | None
@@ -310,18 +313,24 @@ class ImpartialMixture(nn.Module):
         return torch.stack([gaussian_kl(*q, *view.chunk(2, -1)) for q, view in zip(pairs, views, strict=True)])
 
     def _step(
-        self, loss: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int, shares: Tensor | None
+        self, loss: Tensor, terms: MixtureTerms, observed: Tensor | None, n_rows: int, weights: Tensor | None
     ) -> Step:
         """The loss, and what a history shows of the rows without the changed ones."""
         with torch.no_grad():
-            experts, log_p = terms.experts, terms.log_likelihood[:, :, :n_rows].mean(1)  # [A, B, D]
+            experts, log_likelihood = terms.experts, terms.log_likelihood[:, :, :n_rows]
+            log_p = log_likelihood.mean(1)  # [A, B, D]
             log_q = mixture_log_q(terms.log_q, experts.present)[:, :, :n_rows].mean(1)
             present = (
                 torch.ones_like(log_q) if experts.present is None else experts.present[:, :n_rows].to(log_q.dtype)
             )
             there = present.unsqueeze(-1).expand_as(log_p)
             there = there if observed is None else there * observed[:n_rows]
-            shares = (experts.shares() if shares is None else shares)[:, :n_rows]
+            if weights is None:
+                n_samples = log_likelihood.shape[1]
+                weights = (experts.shares() / n_samples).unsqueeze(1).expand(-1, n_samples, -1)
+            weights = weights[:, :, :n_rows]
+            shares, weighed = weights.sum(1), (weights.unsqueeze(-1) * log_likelihood).sum((0, 1))  # [A, B], [B, D]
+            have = torch.ones_like(weighed) if observed is None else observed[:n_rows].to(weighed.dtype)
             return Step(
                 loss=loss,
                 bound=-loss.detach(),
@@ -331,10 +340,12 @@ class ImpartialMixture(nn.Module):
                 share=_mean(shares, present, (1,)),
                 effective_experts=effective_experts(shares).mean(),
                 log_likelihood_from=_mean(log_p, there, (1,)),
+                reconstruction=_mean(weighed, have, (0,)),
                 n_likelihood=there.sum((0, 1)),
                 n_rate=present.sum(1),
                 n_log_q=present.sum(),
                 n_likelihood_from=there.sum(1),
+                n_reconstruction=have.sum(0),
             )
 
 

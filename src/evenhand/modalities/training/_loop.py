@@ -266,8 +266,8 @@ class Loop:
                 batch = self.validation.rows(index.to(self.validation.device)).to(self._device)
                 noise = self.model.noise(len(index), generator)
                 step = Step(*self.model(batch.values, batch.mask(), noise))
-                total += step.log_likelihood * step.n_likelihood
-                number += step.n_likelihood
+                total += step.reconstruction * step.n_reconstruction
+                number += step.n_reconstruction
                 rates += HeldRate.sums(step)
         self.model.train()
         score: float = self.model.score(total / number.clamp(min=1))

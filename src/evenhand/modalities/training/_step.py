@@ -25,10 +25,12 @@ class Step(NamedTuple):
         share: Mean over rows of every expert's share of the weights, ``[A]``.
         effective_experts: Mean over rows of how many experts share the weight.
         log_likelihood_from: Mean of log p(x_d | z_A) over rows, ``[A, D]``: how well an expert tells a modality.
+        reconstruction: Mean of log p(x_d | z) over rows, where samples count as in the objective, ``[D]``.
         n_likelihood: How many pairs of an expert and a row are in the mean of a modality, ``[D]``.
         n_rate: How many rows are in the mean of an expert, ``[A]``.
         n_log_q: How many pairs of an expert and a row are in the mean of log q.
         n_likelihood_from: How many rows are in the mean of an expert and a modality, ``[A, D]``.
+        n_reconstruction: How many rows have a modality, ``[D]``.
     """
 
     loss: Tensor
@@ -39,10 +41,12 @@ class Step(NamedTuple):
     share: Tensor
     effective_experts: Tensor
     log_likelihood_from: Tensor
+    reconstruction: Tensor
     n_likelihood: Tensor
     n_rate: Tensor
     n_log_q: Tensor
     n_likelihood_from: Tensor
+    n_reconstruction: Tensor
 
 
 @dataclass(frozen=True)

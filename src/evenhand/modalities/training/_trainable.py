@@ -22,7 +22,7 @@ class Trainable(Protocol):
     def noise(self, n_rows: int, generator: torch.Generator) -> Tensor:
         """Standard normal numbers for a batch, ``[A, K, B, L]``."""
 
-    def score(self, log_likelihood: Tensor) -> float:
+    def score(self, reconstruction: Tensor) -> float:
         """How well rows were reconstructed, from mean log-likelihoods ``[D]``; higher is better."""
 
     def settings(self) -> dict[str, str]:
