@@ -207,7 +207,8 @@ def test_positive_numbers_of_a_file_are_centred():
 # ---------------------------------------------------------------- the reports of several modalities
 
 MULTIMODAL = Path(__file__).parents[2] / "paper" / "multimodal"
-TRAINED = sorted(path for name in ("reports", "longer", "safe", "default") for path in (MULTIMODAL / name).glob("*.json"))
+FOLDERS = ("reports", "longer", "safe", "default")
+TRAINED = sorted(path for name in FOLDERS for path in (MULTIMODAL / name).glob("*.json"))
 
 
 @pytest.mark.parametrize("path", TRAINED, ids=lambda path: f"{path.parent.name}-{path.stem}")
