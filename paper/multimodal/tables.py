@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.lab import read_reports
-from evenhand.lab.results import SPEAKS, Cell, Table, all_live, beside_the_paper, impartiality_label
+from evenhand.lab.results import BASELINE, SPEAKS, Cell, Table, all_live, beside_the_paper, impartiality_label
 
 HERE = Path(__file__).resolve().parent
 Report = Mapping[str, Any]
@@ -75,7 +75,7 @@ def over_steps(reports: Sequence[Report]) -> Table:
     pairs = [(given, target) for target in names for given in names]
     letters = {name: name[0].upper() for name in names}
     rows: list[list[str | Cell]] = []
-    for (arm, step), seeds in sorted(arms.items(), key=lambda item: (item[0][0] != "vanilla", *item[0])):
+    for (arm, step), seeds in sorted(arms.items(), key=lambda item: (item[0][0] != BASELINE, *item[0])):
         speak = [sum(values[name, name] >= SPEAKS for values in seeds) for name in names]
         means = [Cell(100 * statistics.fmean(values[pair] for values in seeds), 1) for pair in pairs]
         rows.append([arm, f"{step:,}", *means, ", ".join(map(str, speak)), str(len(seeds))])

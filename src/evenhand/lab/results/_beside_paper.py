@@ -11,7 +11,7 @@ from typing import Any
 from ...common import check_choice
 from ..judges import MultimodalScores
 from . import _published as paper
-from ._of_modalities import COHERENCE, OBJECTIVES
+from ._of_modalities import COHERENCE, OBJECTIVES, judges_of
 from ._score_rows import Row, coherence_rows, rate_rows
 from ._selection import DATA, MODELS, arm_label, multimodal_results
 from ._survivors import deaths
@@ -116,10 +116,7 @@ def _speaks(scores: MultimodalScores, name: str) -> bool:
 
 def _ceilings(reports: Reports, columns: Sequence[str]) -> list[Row]:
     """What the judges reach on real items: the mean, where some were trained anew and are as good."""
-    found: dict[str, list[float]] = {}
-    for report in reports:
-        for name, share in report["scores"]["classifiers"].items():
-            found.setdefault(name, []).append(share)
+    found = judges_of(reports)
     for name, shares in found.items():
         if max(shares) - min(shares) > EQUALLY_GOOD:
             low, high = 100 * min(shares), 100 * max(shares)

@@ -105,6 +105,15 @@ def log_likelihoods(reports: Reports, objective: str, *, data: str = "", publish
     return _table(title, rows, LIKELIHOODS[objective] if published else (), runs, std=True)
 
 
+def judges_of(reports: Reports) -> dict[str, list[float]]:
+    """By modality, how often the judge of every report is right about real test items."""
+    found: dict[str, list[float]] = {}
+    for report in reports:
+        for name, share in report["scores"].get("classifiers", {}).items():
+            found.setdefault(name, []).append(share)
+    return found
+
+
 # ---------------------------------------------------------------- inside
 
 
@@ -152,13 +161,9 @@ def _coherence_table(
 
 def _ceilings(runs: Runs, objectives: Sequence[str]) -> list[str]:
     """A sentence that says how well the judges of our runs judge; none if no report knows."""
-    found: dict[str, list[float]] = {}
-    for report in runs.reports:
-        shown = report["experiment"] == "multimodal" and report["config"]["objective"]["name"] in objectives
-        if shown and report["data"]["name"] == runs.data:
-            for name, share in report["scores"].get("classifiers", {}).items():
-                found.setdefault(name, []).append(100 * share)
-    parts = [f"{name} {_from_to(values)}" for name, values in found.items()]
+    several = [r for r in runs.reports if r["experiment"] == "multimodal" and r["data"]["name"] == runs.data]
+    found = judges_of(r for r in several if r["config"]["objective"]["name"] in objectives)
+    parts = [f"{name} {_from_to([100 * share for share in shares])}" for name, shares in found.items()]
     return (
         [f"Ceilings, how often our judges are right about real test items (%): {', '.join(parts)}."] if parts else []
     )
