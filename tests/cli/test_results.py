@@ -60,7 +60,7 @@ def test_a_file_called_like_a_data_set_is_another_table(go):
 
 def test_places_are_named_as_they_are(go):
     words = " ".join(go("results", "--help").stdout.split())
-    assert "paper/table1/reports or paper/multimodal/reports" in words
+    assert "paper/table1/reports or paper/multimodal/longer or paper/multimodal/reports" in words
     assert "TABLE/reports" not in words
 
 

@@ -6,7 +6,7 @@ A name is all that a command line has to know. Nothing heavy is imported before 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -50,6 +50,7 @@ MODALITIES = Section(
     "multimodal", ("mvae", "mmvae", "mopoe"), "paper/multimodal/reports",
     "results:read_experiments", "_plans:plan_modalities",
 )  # fmt: skip
+LONGER = replace(MODALITIES, committed="paper/multimodal/longer")  # the tight bound needs more steps
 SURVIVAL = Section(
     "survival",
     ("tight", "tight-warm-up", "tight-clipped", "balanced0.5", "balanced0.6", "tempered", "partly-tight",
@@ -199,8 +200,8 @@ def _by_objective(first: int, what: str, maker: str) -> list[Exhibit]:
 EXHIBITS: Mapping[str, Exhibit] = MappingProxyType({exhibit.name: exhibit for exhibit in (
     Exhibit("table1", "errors of plain and impartial training", TABLES, "results:table1"),
     Exhibit("table2", "errors by type of likelihood", TABLES, "results:table2"),
-    Exhibit("table3", "reconstruction coherence, SIWAE", MODALITIES, "results:table3", plan=SIWAE),
-    Exhibit("table4", "self and cross coherence, SIWAE", MODALITIES, "results:table4", plan=SIWAE),
+    Exhibit("table3", "reconstruction coherence, SIWAE", LONGER, "results:table3", plan=SIWAE),
+    Exhibit("table4", "self and cross coherence, SIWAE", LONGER, "results:table4", plan=SIWAE),
     Exhibit("table5", "latent classification", MODALITIES, "results:table5", plan=ALL),
     Exhibit("table6", "the data sets", TABLES, "results:table6", plan=ONE_MODEL),
     Exhibit("table7", "the chosen methods", TABLES, "results:table7"),
