@@ -12,6 +12,7 @@ from evenhand.impartial import (
     IMTLG,
     MGDA,
     Block,
+    GradNorm,
     Monitor,
     Output,
     ParameterBlock,
@@ -299,3 +300,65 @@ def test_any_losses_are_those_of_a_block(name, reach, scales, seed, others):
     y = (x @ second).tanh()
     (sum(losses(second, Block(METHODS[name]())(y, len(reach)))) + rest(y)).backward()
     assert_close(first.grad, second.grad, 1e-8)
+
+
+@pytest.mark.parametrize("at", ["features", "parameters"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_short_settled_gradient_is_not_drowned_by_the_rounding_of_a_long_plain_one(at, dtype):
+    """MGDA gives what is about as long as the shortest gradient, here 1e-5 of the longest."""
+    results = []
+    for through in (backward, impartial_sum):
+        torch.manual_seed(0)
+        encoder = nn.Sequential(nn.Linear(8, 64), nn.Tanh(), nn.Linear(64, 64)).to(dtype)
+        heads = [nn.Linear(64, 1).to(dtype) for _ in range(2)]
+        y = encoder(torch.randn(64, 8, dtype=dtype))
+        losses = [scale * head(y).square().mean() for scale, head in zip((1, 1e5), heads, strict=True)]
+        block = Block(MGDA(), preserve_norm=False) if at == "features" else None
+        block = block or ParameterBlock(encoder, MGDA(), preserve_norm=False)
+        result = through(losses, at=y if at == "features" else encoder, method=block)
+        if through is impartial_sum:
+            result.backward()
+        results.append(encoder[0].weight.grad)
+    assert ((results[1] - results[0]).norm() / results[0].norm()).item() < 1e-4
+
+
+def test_other_terms_are_passed_on_even_if_they_are_small():
+    y = torch.ones(4, 3, requires_grad=True)
+    losses = [1e3 * y[:, 0].sum(), y[:, 1].sum()]
+    (impartial_sum(losses, at=y, method=Block(MGDA(), preserve_norm=False)) + 0.01 * y[:, 2].sum()).backward()
+    torch.testing.assert_close(y.grad[:, 2], torch.full((4,), 0.01))
+
+
+def test_losses_are_known_by_their_names():
+    """What GradNorm has learnt of a loss stays with it, in whatever order losses come."""
+    block = Block(GradNorm(lr=0.05))
+
+    def step(*order):
+        y = torch.zeros(1, 2, requires_grad=True)
+        losses = {"big": 100 * y[:, 0].sum(), "small": y[:, 1].sum()}
+        return backward({name: losses[name] for name in order}, at=y, method=block)
+
+    for _ in range(300):
+        reading = step("big", "small")
+    torch.testing.assert_close(reading.shares, torch.full((2,), 0.5), rtol=0, atol=0.02)
+    again = step("small", "big")
+    assert again.heads == ("big", "small")
+    torch.testing.assert_close(again.shares, reading.shares, rtol=0, atol=1e-3)
+
+
+def test_a_monitor_averages_one_and_the_same_head():
+    y = torch.zeros(1, 3, requires_grad=True)
+    block = Block(Sum())
+    monitor = Monitor({"y": block})
+    for names in (("a", "b", "c"), ("a", "b"), ("a", "c")):
+        backward({name: 10.0**-i * y[:, i].sum() for i, name in enumerate(names)}, at=y, method=block)
+        monitor.record()
+    assert monitor.sentences() == ["'c' receives 9.1 % of the gradient at y, where an even share would be 50 %."]
+    assert monitor.plot().axes[0].get_title() == "Shares of the gradient at y"
+
+
+@pytest.mark.parametrize(("at", "words"), [([], "at should be at least one place"), ("enc", "at should be")])
+def test_places_that_are_none(at, words):
+    y = torch.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match=words):
+        backward([y.sum(), (2 * y).sum()], at=at, method=IMTLG())

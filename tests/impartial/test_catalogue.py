@@ -13,10 +13,13 @@ from evenhand.impartial import (
     AUTO_METHODS,
     CATALOGUE,
     IMTLG,
+    MGDA,
     PAPER_METHODS,
+    CAGrad,
     Compose,
     GradNorm,
     Method,
+    PCGrad,
     Scaling,
     method_label,
     method_of,
@@ -149,3 +152,16 @@ def test_type_checkers_see_the_same_names():
     imports = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.level]
     modules = {alias.asname: node.module for node in imports for alias in node.names}
     assert modules == {**evenhand.impartial._MODULES, "CATALOGUE": "_catalogue"}
+
+
+@pytest.mark.parametrize("method", [GradNorm(0.5), CAGrad(0.3), IMTLG() >> PCGrad(), MGDA()], ids=repr)
+def test_a_method_is_made_of_what_it_prints(method):
+    assert repr(method_of(repr(method))) == repr(method)
+
+
+@pytest.mark.parametrize(
+    "text", ["GradNorm(alpha=open)", "Nothing()", "GradNorm(", "GradNorm.x()", "__import__('os')"]
+)
+def test_no_other_text_is_a_method(text):
+    with pytest.raises(ValueError, match="method should be"):
+        method_of(text)

@@ -271,3 +271,11 @@ def test_tensors_that_no_module_is_known_to_return():
 def test_mistakes_are_named(losses, message):
     with pytest.raises(ValueError, match=message):
         find_blocks(losses)
+
+
+def test_losses_in_a_list_are_called_by_their_numbers():
+    y = nn.Linear(3, 4)(torch.ones(2, 3)).tanh()
+    (found,) = find_blocks([y.sum(), y.square().sum()])
+    assert found.names == ("0", "1")
+    with pytest.raises(ValueError, match="losses should have at least one loss"):
+        find_blocks([])

@@ -435,6 +435,19 @@ def test_gradnorm_alpha_and_reference_change_the_weights():
     assert not torch.allclose(base, final(alpha=1.0, lr=1e-2))
 
 
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("missing", [1, 2, 3])
+def test_gradnorm_a_head_that_is_missing_when_norms_are_noted(missing, several):
+    """Its norm is noted when it is back: otherwise it would seem to have grown without end."""
+    method = GradNorm(1.0, lr=0.01, reference_step=2)
+    for step in range(600):
+        norms = torch.tensor([1.0, 1.0, 0.0 if step == missing else 1.0])
+        gram = torch.diag(norms).expand(2, 3, 3) if several else torch.diag(norms)
+        weights = method.weights(gram)
+    torch.testing.assert_close(weights, torch.ones_like(weights), rtol=0, atol=0.05)
+    torch.testing.assert_close(method.state[3], torch.ones_like(method.state[3]))
+
+
 def test_gradnorm_saves_and_loads_its_state():
     method, gram = GradNorm(0.5), torch.diag(torch.tensor([1.0, 4, 9]))
     for _ in range(30):

@@ -386,3 +386,23 @@ def test_likelihoods_are_weighed_in_the_order_of_the_data_set():
         build_model(replace(TINY, model=MultimodalModel(likelihood_weights=(1.0, 2.0))))
     with pytest.raises(ValueError, match="model.likelihood_weights\\[1\\] should be a number > 0. Found -2.0"):
         MultimodalModel(likelihood_weights=(1.0, -2.0))
+
+
+def test_networks_of_users_start_from_the_seed(monkeypatch):
+    """They draw from torch's own numbers, which are as before afterwards."""
+    dataset = multimodal("digits_in_three")
+    drawn, own = [], dataset.modalities
+
+    def modalities(*sizes, **options):
+        drawn.append(torch.rand(3).tolist())
+        return own(*sizes, **options)
+
+    monkeypatch.setattr(_multimodal, "multimodal", lambda name: replace(dataset, modalities=modalities))
+    torch.manual_seed(99)
+    before = torch.random.get_rng_state()
+    _multimodal.build_model(TINY)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    torch.manual_seed(100)
+    _multimodal.build_model(IMPARTIAL)
+    _multimodal.build_model(replace(TINY, training=replace(TINY.training, seed=1)))
+    assert drawn[0] == drawn[1] != drawn[2]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..tables.schema import Schema
 
 Method = Annotated[
-    str, typer.Option("--method", help="'auto' tries many; 'sum' is plain training.", autocompletion=complete_methods)
+    str, typer.Option("--method", help="'sum' is plain training; 'auto' tries many where the family has latent variables alone.", autocompletion=complete_methods)
 ]
 Family = Annotated[
     str | None,
@@ -49,11 +49,11 @@ KLWeight = Annotated[
     str, typer.Option("--kl-weight", help="A number, 'auto', or a rate to hold in nats per row: rate:8.")
 ]
 Epochs = Annotated[
-    int | None, typer.Option("--epochs", min=1, help="How long to train; about 8,000 steps by default.")
+    int | None, typer.Option("--epochs", min=1, help="How long to train; by default 30, but 3,000 to 12,000 steps.")
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
 SaveModel = Annotated[
-    Path | None, typer.Option("--save-model", metavar="FILE", help="Save the model to FILE.safetensors.")
+    Path | None, typer.Option("--save-model", metavar="FILE", help="Save the model to FILE, which ends in .safetensors.")
 ]
 SavedModel = Annotated[
     Path | None, typer.Option("--model", metavar="FILE", help="Use a saved model; nothing is trained.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
-from ._checks import check_choice, check_flag, check_integer, check_number, is_integer, is_number
+from ._checks import check_choice, check_flag, check_integer, check_number, checked_seed, is_integer, is_number
 from ._errors import ArgumentError
 from ._lock import locked_file
 from ._rate import RATE_TOLERANCE, check_kl_weight, missed_rate, misses, wanted_rate
@@ -39,6 +39,7 @@ __all__ = [
     "check_integer",
     "check_kl_weight",
     "check_number",
+    "checked_seed",
     "find_device",
     "is_integer",
     "is_number",

@@ -30,6 +30,13 @@ def check_integer(name: str, value: object, least: int = 1, *, optional: bool = 
     raise ArgumentError(name, f"be an integer >= {least}{' or None' if optional else ''}", repr(value))
 
 
+def checked_seed(value: Any) -> int:
+    """A seed as torch takes it, from any kind of integer."""
+    if not is_integer(value):
+        raise ArgumentError("seed", "be an integer", repr(value))
+    return int(value)
+
+
 def check_number(
     name: str, value: object, low: float = 0.0, high: float = math.inf, *, above: bool = False, below: bool = False
 ) -> None:

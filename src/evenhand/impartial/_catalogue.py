@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 from functools import reduce
 from importlib import import_module
 from operator import rshift
@@ -30,10 +31,10 @@ class Entry(NamedTuple):
     arguments: tuple[float, ...] = ()
     """What the class is constructed with; the paper's α in short labels."""
 
-    def make(self, *arguments: Any) -> Method:
+    def make(self, *arguments: Any, **named: Any) -> Method:
         """A fresh method, with these arguments or its own."""
         method = getattr(import_module(f".{self.module}", __package__), self.class_name)
-        return method(*(arguments or self.arguments))
+        return method(*(arguments if arguments or named else self.arguments), **named)
 
 
 # fmt: off
@@ -78,23 +79,40 @@ AUTO_METHODS = (*PAPER_METHODS, *_named("auto", "scale", "direction", "both"))
 
 
 def method_of(name: str | Method) -> Method:
-    """A method from its name, such as "imtlg" or "gradnorm>>pcgrad"; a method is returned as it is.
+    """A method from its name, such as "imtlg" or "gradnorm>>pcgrad", or as it is printed; a method stays as it is.
 
     Example:
         >>> method_of("gradnorm-1>>pcgrad")
         GradNorm(alpha=1.0) >> PCGrad()
+        >>> method_of("GradNorm(alpha=0.5) >> PCGrad()")
+        GradNorm(alpha=0.5) >> PCGrad()
     """
     from ._method import Method
 
     if isinstance(name, Method):
         return name
     steps = [step.strip() for step in name.split(">>")] if isinstance(name, str) else []
-    if not steps or any(step not in CATALOGUE for step in steps):
+    made = [CATALOGUE[step].make() if step in CATALOGUE else _printed(step) for step in steps]
+    if not made or None in made:
         raise ValueError(
             f"method should be 'auto', a method of evenhand.impartial, one of {', '.join(CATALOGUE)}, or a chain "
             f"such as 'imtlg>>pcgrad'. Found {name!r}."
         )
-    return reduce(rshift, (CATALOGUE[step].make() for step in steps))
+    return reduce(rshift, made)
+
+
+def _printed(text: str) -> Any:
+    """A method of the catalogue from what it prints, such as "CAGrad(c=0.4)"; None if it is no such text."""
+    try:
+        call = ast.parse(text, mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            return None
+        entry = next((entry for entry in _ENTRIES if entry.class_name == call.func.id), None)
+        named = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
+        given = [ast.literal_eval(argument) for argument in call.args]
+    except (SyntaxError, ValueError):
+        return None
+    return None if entry is None else entry.make(*given, **named)
 
 
 def method_label(method: str) -> str:

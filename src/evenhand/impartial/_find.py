@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -13,7 +13,7 @@ from torch.autograd.graph import GradientEdge, Node
 from ._address import Address, address_of
 from ._base_block import neutral_blocks
 from ._graph import Edge, base_of, inputs_of, parameter_of
-from ._losses import check_loss
+from ._losses import check_loss, named_losses
 from ._naming import Naming
 from ._reading import Reading
 
@@ -80,7 +80,8 @@ class FoundBlock:
 
 
 def find_blocks(
-    losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tensor]], model: nn.Module | None = None
+    losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tensor]] | Sequence[Tensor],
+    model: nn.Module | None = None,
 ) -> list[FoundBlock]:
     """List the places where the gradients of several losses meet, with the conflict at each.
 
@@ -91,8 +92,8 @@ def find_blocks(
     `ParameterBlock`, and for `backward`, which takes a place as its argument `at`, in later steps too.
 
     Args:
-        losses: The named losses, one for every modality; or named groups of them. Only losses of one group
-            are compared: in a mixture of experts, say, the terms log p(x_d | z_A) are one group and the terms
+        losses: The losses, by name or in a list, one for every modality; or named groups of them. Only losses of one
+            group are compared: in a mixture of experts, say, the terms log p(x_d | z_A) are one group and the terms
             log q_A'(z_A) another.
         model: The model, so that places can be named after its modules.
 
@@ -108,7 +109,11 @@ def find_blocks(
         return [block for group in groups for block in _find_in_group(group, Naming(model))]
 
 
-def _check_losses(losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tensor]]) -> list[dict[str, Tensor]]:
+def _check_losses(
+    losses: Mapping[str, Tensor] | Mapping[str, Mapping[str, Tensor]] | Sequence[Tensor],
+) -> list[dict[str, Tensor]]:
+    if not isinstance(losses, Mapping):
+        losses = named_losses(losses)
     groups = [dict(v) if isinstance(v, Mapping) else None for v in losses.values()]
     flat = [dict(losses)] if all(g is None for g in groups) else groups
     for group in flat:

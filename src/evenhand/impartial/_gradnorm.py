@@ -85,6 +85,7 @@ class GradNorm(Scaling):
             steps = int(self.steps.item())
             if steps == self.reference_step:
                 reference = norms
+            reference = [norm if known == 0 else known for norm, known in zip(norms, reference, strict=True)]
             slope = slope_of(norms, weights, reference, self.alpha)
             if slope is not None:
                 learnt = adam(logits, mean, square, slope, steps + 1, self.lr) + reference
@@ -119,6 +120,7 @@ class GradNorm(Scaling):
         # everything in units of the mean norm; a head without gradient takes no part
         norms = norms * (number / (norms.sum(-1, keepdim=True) + TINY))
         reference = torch.where(self.steps == self.reference_step, norms, self.state[3])
+        reference = torch.where(reference == 0, norms, reference)  # of a head that was missing then: its next one
         weighted = weights * norms
         target = weighted.sum(-1, keepdim=True) / number
         if self.alpha:

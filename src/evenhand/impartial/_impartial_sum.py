@@ -20,6 +20,8 @@ from ._guards import check_plain_autograd, forbid_double_backward
 from ._losses import named_losses
 from ._places import At, How, Place, places_of
 
+HALF = (torch.bfloat16, torch.float16)
+
 
 @_disable_dynamo  # it works on the graph of autograd, which a compiler does not see
 def impartial_sum(
@@ -70,8 +72,16 @@ def make_sum(
     """The impartial sum, and the settlement that its backward pass will make; see `Settlement` for `alone`."""
     named = named_losses(losses)
     check_plain_autograd(*named.values())
-    settlement = Settlement(named, places_of(at, how, named), alone)
+    places = places_of(at, how, named)
+    named = _in_known_order(named, places)
+    settlement = Settlement(named, places, alone)
     return _ImpartialSum.apply(settlement, *named.values()), settlement
+
+
+def _in_known_order(losses: dict[str, Tensor], places: Sequence[Place]) -> dict[str, Tensor]:
+    """The losses as a block knows their names, since methods remember heads by their place."""
+    known = next((place.block.head_names for place in places if place.block.head_names), None)
+    return {name: losses[name] for name in known} if known and set(known) == set(losses) else losses
 
 
 class _ImpartialSum(torch.autograd.Function):
@@ -146,8 +156,8 @@ class Settlement:
 
     def _settle(
         self, place: Place, rows: Sequence[Sequence[Tensor | None]]
-    ) -> list[tuple[GradientEdge, Tensor, Tensor | None]]:
-        """The edges of a place that losses reach, what they will pass on, and what they would have."""
+    ) -> list[tuple[GradientEdge, Tensor, Sequence[Tensor]]]:
+        """The edges of a place that losses reach, what they will pass on, and what the losses bring there."""
         place.block.head_names = self._names
         totals = place.settle(rows)
         reached = [
@@ -162,7 +172,8 @@ class Settlement:
                 "place and the losses, name the place as Output(module), which divides the graph there. The same "
                 "helps where a trainer has wrapped the model, so that what it returns are copies."
             )
-        return [(edge, total, None if self._alone else _plain_sum(use)) for edge, total, use in reached]
+        nothing: Sequence[Tensor] = ()
+        return [(edge, total, nothing if self._alone else _brought(use)) for edge, total, use in reached]
 
 
 def _gradients_at(edges: tuple[GradientEdge, ...], root: GradientEdge, scale: Tensor) -> Sequence[Tensor | None]:
@@ -172,18 +183,31 @@ def _gradients_at(edges: tuple[GradientEdge, ...], root: GradientEdge, scale: Te
     )
 
 
-def _plain_sum(gradients: Sequence[Tensor | None]) -> Tensor:
-    """What reaches a tensor in an ordinary backward pass; the last loss comes first, so that rounding is the same."""
-    return reduce(add, [dense(g) for g in reversed(gradients) if g is not None])
+def _brought(gradients: Sequence[Tensor | None]) -> list[Tensor]:
+    """What losses bring to a tensor; the last one first, as in an ordinary backward pass, for the same rounding."""
+    return [dense(g) for g in reversed(gradients) if g is not None]
 
 
-def _replace_once(edge: GradientEdge, settled: Tensor, plain: Tensor | None) -> RemovableHandle:
+def _from_other_terms(arrived: Tensor, brought: Sequence[Tensor]) -> Tensor:
+    """What has arrived at a tensor beside what losses bring; nothing where that is no more than rounding.
+
+    Where settled gradients are much shorter than plain ones, rounding of the plain ones would drown them.
+    """
+    rest = arrived - reduce(add, brought)
+    half = rest.dtype in HALF
+    digits = torch.finfo(rest.dtype).eps * (4 if half else 16)
+    wide = torch.float32 if half else rest.dtype  # squares of half precision overflow
+    lengths = torch.stack([torch.linalg.vector_norm(g, dtype=wide) for g in (rest, *brought)])
+    return torch.where(lengths[0] <= digits * lengths[1:].sum(), torch.zeros_like(rest), rest)
+
+
+def _replace_once(edge: GradientEdge, settled: Tensor, brought: Sequence[Tensor]) -> RemovableHandle:
     """Let a tensor pass on what was settled, in the backward pass that is under way and in no other.
 
     Args:
         edge: The tensor.
         settled: What it passes on.
-        plain: What the losses bring; the rest comes from other terms and is passed on, too. None if there are none.
+        brought: What the losses bring; the rest is of other terms and is passed on, too. Empty if there are none.
     """
     this_pass = torch._C._current_graph_task_id()
 
@@ -193,7 +217,7 @@ def _replace_once(edge: GradientEdge, settled: Tensor, plain: Tensor | None) -> 
         handle.remove()
         arrived = incoming[edge.output_nr]
         assert arrived is not None
-        total = settled if plain is None else settled + (dense(arrived) - plain)
+        total = settled + _from_other_terms(dense(arrived), brought) if brought else settled
         if arrived.is_sparse:  # a hook may not change that
             total = total.to_sparse(arrived.sparse_dim())
         results = forbid_double_backward([total], [arrived])

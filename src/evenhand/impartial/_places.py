@@ -85,7 +85,9 @@ class Parameters(Place):
 
 def places_of(at: At | Sequence[At], how: How | Sequence[How], losses: Mapping[str, Tensor]) -> list[Place]:
     """The places that a user named, in the graph of these losses."""
-    if isinstance(at, Sequence):
+    if isinstance(at, Sequence) and not isinstance(at, str):
+        if not at:
+            raise ValueError("at should be at least one place. Found none.")
         names = [f"at[{i}]" for i in range(len(at))]
     else:
         names, at = ["at"], [at]

@@ -196,6 +196,7 @@ def _gradnorm(
     number = tl.maximum(tl.sum((norms != 0).to(tl.float64), 0), 1.0)
     norms = norms * (number / (tl.sum(norms, 0) + 1e-30))
     reference = tl.where(done == when, norms, reference)
+    reference = tl.where(reference == 0, norms, reference)  # of a head that was missing then: its next one
     weighted = weights * norms
     target = tl.sum(weighted, 0) / number + tl.zeros([BLOCK], tl.float64)
     if alpha != 0:

@@ -149,7 +149,9 @@ def build_model(config: MultimodalExperiment) -> MultimodalVAE:
     """The model of an experiment before training; ``load`` gives it the weights of a run's model.safetensors."""
     dataset, seed = multimodal(config.data.name), config.training.seed
     scale = _scale(config, dataset)
-    modalities = dataset.modalities(dataset.n_latent, n_layers=config.model.n_layers, seed=seed, **scale)
+    with torch.random.fork_rng():  # networks of users start from torch's own numbers
+        torch.manual_seed(seed)
+        modalities = dataset.modalities(dataset.n_latent, n_layers=config.model.n_layers, seed=seed, **scale)
     return MultimodalVAE(
         modalities,
         n_latent=dataset.n_latent,

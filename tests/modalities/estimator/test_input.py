@@ -619,3 +619,33 @@ def test_a_likelihood_of_ones_own():
     values = {"sound": torch.randn(8, 3)}
     one.fit(values, epochs=1)
     assert one.predict(values, form="sample")["sound"].shape == (8, 3)
+
+
+def test_what_is_masked_is_missing():
+    mask = np.arange(N)[:, None].repeat(3, 1) < 2
+    seen = read(
+        {"vector": np.ma.masked_array(np.ones((N, 3), dtype=np.float32), mask=mask), "label": torch.arange(N) % 4}
+    )
+    assert seen.mask()[:, 0].tolist() == [False] * 2 + [True] * (N - 2)
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.uint64])
+def test_unsigned_integers(dtype):
+    """As tokens are often stored."""
+    for name in ("label", "counts", "vector"):
+        values = data(name)[name].abs().numpy().astype(dtype)
+        assert torch.equal(read({name: values}).values[name], torch.from_numpy(values.astype(np.int64)))
+
+
+@pytest.mark.parametrize("name", ["vector", "number", "bits"])
+def test_zeros_and_ones_are_no_pixels(name):
+    values = (data(name)[name] > 0).to(torch.uint8)
+    with pytest.raises(ValueError, match=f"'{name}': values should be pixels from 0 to 255 where they are uint8"):
+        read({name: values})
+    assert read({name: 255 * values}).values[name].dtype == torch.uint8
+
+
+def test_nan_where_rows_are_marked_by_hand():
+    broken = Modalities({"vector": torch.full((N, 3), torch.nan)})
+    with pytest.raises(ValueError, match="values should be finite where a row has them. Found NaN"):
+        read(broken, "vector")

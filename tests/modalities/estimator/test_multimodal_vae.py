@@ -4,6 +4,7 @@ import copy
 import math
 from itertools import chain, combinations
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -11,10 +12,11 @@ from torch import nn
 
 from evenhand import Modality, Monitor, MultimodalVAE
 from evenhand.impartial import IMTLG, MGDA, CAGrad, GradNorm, Sum
-from evenhand.modalities.inference import samples_by_row
+from evenhand.modalities.inference import mixture_log_likelihood, samples_by_row
 from evenhand.modalities.likelihoods import Bernoulli, Categorical, Laplace, LogNormal, Normal, Poisson, Table
 from evenhand.modalities.models import Experts
 
+from .._linear import CHOICES, draw, log_evidence, network
 from .._tiny import CLASSES, SHAPES, L, assert_same, decoder, differ, encoder, parts, rows, tiny, weights
 
 EXPERTS = ["product", "mixture", "mixture-of-products", [["image"], ["image", "label"]]]
@@ -271,6 +273,54 @@ def test_log_likelihoods_fit_together(trained):
     )
     assert (trained.log_likelihood(holes, "image", n_samples=10) == 0).all()
     assert trained.log_likelihood(data, n_samples=300).mean() > trained.log_likelihood(data, n_samples=3).mean()
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_density_of_one_modality_is_that_of_a_closed_form(choice):
+    """Samples are drawn given that modality: one that is known better would lead them away from what it allows."""
+    net, values = network(choice, exact=True), draw(40)
+    for d, name in enumerate(net.names):
+        exact, seen = log_evidence(values, [name]), torch.ones(40, 3, dtype=torch.bool)
+        seen[:5, d] = False
+        for observed, first in ((None, 0), (seen, 5)):
+            generator = torch.Generator().manual_seed(0)
+            found = mixture_log_likelihood(net, values, observed, target=[name], n_samples=4000, generator=generator)
+            torch.testing.assert_close(found[first:], exact[first:], rtol=0, atol=0.1)
+            assert (found[:first] == 0).all()  # nothing is asked of rows without it
+
+
+def test_a_density_needs_only_what_it_is_of(trained):
+    data = rows(8, seed=7)
+    alone = trained.log_likelihood({"image": data["image"]}, target="image", n_samples=2000)
+    both = trained.log_likelihood(data, target="image", n_samples=2000)
+    torch.testing.assert_close(alone, both)
+
+
+def test_seeds_of_any_kind_of_integer(trained):
+    data = rows(4)
+    for seed in (np.int64(2), np.uint8(2)):
+        assert torch.equal(trained.encode(data, 2, seed=seed), trained.encode(data, 2, seed=2))
+        assert torch.equal(trained.sample(2, seed=seed)["image"], trained.sample(2, seed=2)["image"])
+        likelihood = trained.log_likelihood(data, n_samples=5, seed=seed)
+        assert torch.equal(likelihood, trained.log_likelihood(data, n_samples=5, seed=2))
+        assert tiny(seed=seed).fit(rows(8), epochs=1, seed=seed).history
+    for wrong in ("x", None, 1.5):
+        with pytest.raises(ValueError, match="seed should be an integer"):
+            trained.predict(data, seed=wrong)
+        with pytest.raises(ValueError, match="seed should be an integer"):
+            tiny().fit(rows(8), epochs=1, seed=wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"objective": "siwae", "tightness": 0.5}, "tightness should be 'auto', None or a Tightness"),
+        ({"impartial": CAGrad()}, "impartial should be methods by goal"),
+    ],
+)
+def test_arguments_of_another_type_are_named(options, words):
+    with pytest.raises(ValueError, match=words):
+        tiny(**options)
 
 
 def test_a_generator_needs_codes(trained, tmp_path):

@@ -189,3 +189,10 @@ def test_numbers_take_the_marginal_distribution_of_the_data_if_wanted():
     assert (plain["hours"] == 40).mean() < 0.05
     assert set(matched["hours"]) <= set(hours)
     assert estimator.sample(3, given={"hours": 33.25})["hours"].tolist() == [33.25] * 3
+
+
+def test_given_should_be_a_dictionary():
+    with pytest.raises(
+        ValueError, match=r"given should be a dictionary of columns. Found DataFrame. .*dict\(frame\)"
+    ):
+        fitted("pandas").sample(2, given=pd.DataFrame({"a": [1.0, 2.0]}))

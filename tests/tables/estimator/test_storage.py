@@ -11,9 +11,10 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
+from sklearn.base import clone
 
 import evenhand.tables.estimator._storage as storage
-from evenhand.impartial import IMTLG
+from evenhand.impartial import IMTLG, GradNorm, PCGrad
 from evenhand.tables.estimator import TabularVAE
 from evenhand.tables.schema import Column, Schema
 
@@ -187,7 +188,7 @@ def test_a_failure_while_saving_leaves_the_old_file(file, monkeypatch):
 
     monkeypatch.setattr("safetensors.torch.save_file", full)
     with pytest.raises(OSError, match="No space left"):
-        tiny().fit(table()).save(file)
+        tiny().fit(table("pandas")).save(file)
     assert file.read_bytes() == before
     assert [f.name for f in file.parent.iterdir()] == ["model"]
     assert same(TabularVAE.load(file).sample(3), fitted().sample(3))
@@ -312,3 +313,10 @@ def test_spoilt_numbers_are_refused(file, change):
     rewritten(file, change)
     with pytest.raises(ValueError, match="model should hold what save\\(\\) wrote. Its parts do not fit"):
         TabularVAE.load(file)
+
+
+@pytest.mark.parametrize("method", [GradNorm(0.5), IMTLG() >> PCGrad()], ids=repr)
+def test_a_method_that_is_an_object_can_be_fitted_again(method, tmp_path):
+    tiny(method=method).fit(table("pandas")).save(tmp_path / "m.safetensors")
+    again = clone(TabularVAE.load(tmp_path / "m.safetensors")).fit(table("pandas"))
+    assert again.method_ == repr(method)

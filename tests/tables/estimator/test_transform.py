@@ -272,3 +272,30 @@ def test_rows_do_not_influence_each_other_in_medians():
     estimator = copy.deepcopy(well_trained()).set_params(aggregate="median")
     alone = [estimator.transform(frame.iloc[[i]])["a"].iloc[0] for i in range(30)]
     np.testing.assert_allclose(alone, estimator.transform(frame)["a"])
+
+
+def test_a_column_without_any_cell_is_filled_as_it_was_learnt():
+    """Such a column of a file is read as floats."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=120)
+    learnt = pd.DataFrame(
+        {
+            "a": a,
+            "c": np.where(a > 0, "x", "y"),
+            "d": pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(120), "D"),
+        }
+    )
+    model = tiny().fit(learnt)
+    new = pd.DataFrame({"a": [1.0, -1.0], "c": np.nan, "d": np.nan}, index=[5, 9])
+    for result in (model.transform(new), model.sample_posterior(new, 1)[0], model.reconstruct(new)):
+        assert set(result["c"]) <= {"x", "y"}
+        assert result.dtypes.tolist()[1:] == learnt.dtypes.tolist()[1:]
+        assert list(result.index) == [5, 9]
+
+
+def test_masked_arrays_have_holes():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    mask = np.random.default_rng(1).random(X.shape) < 0.2
+    filled = tiny().fit_transform(np.ma.masked_array(np.where(mask, -999.0, X), mask=mask))
+    assert np.array_equal(filled[~mask], X[~mask])
+    assert (filled > -100).all()

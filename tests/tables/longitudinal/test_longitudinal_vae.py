@@ -260,3 +260,8 @@ def test_rates_of_rows_are_those_of_the_training(fitted, holes):
     assert (found >= 0).all()
     one = holes[holes["who"] == "p3"]
     assert fitted.rates(one) == pytest.approx(found[(holes["who"] == "p3").to_numpy()], rel=1e-4)
+
+
+def test_a_gap_that_is_lost_in_whole_years_is_refused(fitted, holes):
+    with pytest.raises(ValueError, match=r"gap should lead to a later time. Found 0.4. Times in 'year' are whole"):
+        fitted.forecast(holes, gap=0.4)

@@ -33,7 +33,7 @@ from ._score_rows import (
     rate_rows,
     reconstruction_rows,
 )
-from ._selection import MODELS, chosen_results, data_of, different_settings, impartiality_label
+from ._selection import MODELS, chosen_results, data_of, different_settings, impartiality_label, multimodal_results
 from ._statistics import ALPHA, TTest, better, corrected_paired_t_test, wilson
 from ._survivors import collected, read_survivals, survival
 from ._table import UNKNOWN, Cell, Line, Table
@@ -97,6 +97,7 @@ __all__ = [
     "log_likelihood_rows",
     "log_likelihoods",
     "medians",
+    "multimodal_results",
     "ordered",
     "overhead",
     "rate_rows",

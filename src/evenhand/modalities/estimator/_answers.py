@@ -105,8 +105,7 @@ def known_and_target(
     targets = others if target is None else chosen_names(network, target)
     if not targets or set(targets) & set(known):
         raise ValueError(f"target should be modalities that are not given. Found {targets} given {known}.")
-    needed = [*known, *targets] if known else [*targets, *network.names]  # without given ones, all are encoded
-    absent = [name for name in needed if name not in rows.values]
+    absent = [name for name in [*known, *targets] if name not in rows.values]
     if absent:
         raise ValueError(f"data should have the modality {absent[0]!r}. Found {', '.join(rows.names)}.")
     return known, targets

@@ -67,5 +67,7 @@ def chosen_tightness(
 ) -> Tightness | None:
     """What "auto" stands for: a bound under which experts live, where there are several and the bound is tight."""
     if tightness != "auto":
+        if not isinstance(tightness, Tightness | None):
+            raise ArgumentError("tightness", "be 'auto', None or a Tightness, such as Balanced(0.6)", repr(tightness))
         return tightness
     return Balanced() if objective == "siwae" and n_experts > 1 else None

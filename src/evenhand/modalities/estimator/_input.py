@@ -12,6 +12,8 @@ from torch import Tensor
 from ..likelihoods import Likelihood
 from ..rows import Modalities
 
+UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
+
 
 def read_modalities(
     data: Modalities | Mapping[str, Any],
@@ -112,6 +114,9 @@ def _read(name: str, data: Any, likelihood: Likelihood, shape: tuple[int, ...]) 
     if likelihood.has_holes:
         return _read_with_holes(name, data, likelihood, shape)
     given = None
+    if isinstance(data, np.ma.MaskedArray):
+        given = torch.from_numpy(~np.ma.getmaskarray(data).reshape(len(data), -1).any(1))
+        data = data.filled(1)
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         given = torch.tensor([item is not None for item in data])
         data = _stack(name, data, shape)
@@ -124,6 +129,8 @@ def _read(name: str, data: Any, likelihood: Likelihood, shape: tuple[int, ...]) 
         ) from error
     if values.is_complex():
         raise ValueError(f"{name!r} should be real numbers. Found {values.dtype}.")
+    if values.dtype in UNSIGNED:  # of which torch knows little
+        values = values.to(torch.int64)
     _check_items(name, values, shape)
     there = torch.ones(len(values), dtype=torch.bool, device=values.device) if given is None else given
     if values.is_floating_point():
@@ -168,7 +175,7 @@ def _check_values(name: str, values: Tensor, there: Tensor, likelihood: Likeliho
     shown = values if there.all() else values[there]
     try:
         if not likelihood.has_holes and shown.is_floating_point() and not shown.isfinite().all():
-            raise ValueError("values should be finite, or NaN where a row is missing. Found an infinite one.")
+            raise ValueError("values should be finite where a row has them. Found NaN or an infinite one.")
         likelihood.check(shown)
     except ValueError as error:
         raise ValueError(f"{name!r}: {error}") from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor, nn
 
-from ...common import LatentMixture, check_choice, check_integer
+from ...common import LatentMixture, check_choice, check_integer, checked_seed
 from ...impartial import Method
 from ..inference import evaluating, samples_by_row
 from ..likelihoods import Likelihood
@@ -108,6 +108,7 @@ class MultimodalVAE(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
+        seed = checked_seed(seed)
         built = build_modalities(modalities, n_latent, seed)
         network = build_network(built, n_latent, experts, prior_expert, max_size, max_experts, seed)
         options = Options(
@@ -188,6 +189,7 @@ class MultimodalVAE(nn.Module):
             seed: Of the order of rows, of the noise, and of what methods draw.
             verbose: Whether to show progress: a bar on a terminal, elsewhere lines; "auto" none of short trainings.
         """
+        seed = checked_seed(seed)
         loop = train(
             self.core,
             data,
@@ -237,7 +239,7 @@ class MultimodalVAE(nn.Module):
         Returns:
             A dictionary by modality, of one modality too.
         """
-        targets = _answers.chosen_names(self.network, target)
+        targets, seed = _answers.chosen_names(self.network, target), checked_seed(seed)
         check_integer("n", n, optional=True)
         rows = self._read(given, partial=True)
         with evaluating(self.network):
@@ -264,7 +266,7 @@ class MultimodalVAE(nn.Module):
         """
         check_integer("n", n)
         check_choice("latent", latent, ("prior", "mixture"))
-        targets = _answers.chosen_names(self.network, target)
+        targets, seed = _answers.chosen_names(self.network, target), checked_seed(seed)
         with evaluating(self.network):
             z = self._latent_samples(n, latent, seed)
             return _answers.generate(self.network, z, targets, form, seed)
@@ -272,6 +274,7 @@ class MultimodalVAE(nn.Module):
     def encode(self, given: Modalities | Mapping[str, Any], n: int | None = None, *, seed: int = 0) -> Tensor:
         """Latent codes given some modalities: the mean of the posterior ``[N, L]``, or n samples ``[n, N, L]``."""
         check_integer("n", n, optional=True)
+        seed = checked_seed(seed)
         with evaluating(self.network):
             experts = _answers.posterior(self.network, self._read(given, partial=True))
             return samples_by_row(experts, n, seed) if n else _answers.posterior_mean(experts)
@@ -295,6 +298,7 @@ class MultimodalVAE(nn.Module):
             seed: Of the samples.
         """
         check_integer("n_samples", n_samples)
+        seed = checked_seed(seed)
         rows = self._read(data, partial=True)
         known, targets = _answers.known_and_target(self.network, rows, given, target)
         rows = _answers.complete(self.network, rows, self.shapes)

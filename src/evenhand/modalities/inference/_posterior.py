@@ -57,8 +57,9 @@ def mixture_log_likelihood(
     .. math:: \log \sum_k \frac{p(x_T, x_S, z_k)}{q(z_k)} - \log \sum_k \frac{p(x_S, z_k)}{q(z_k)}, \qquad
               z_k \sim q(z | x_S)
 
-    The samples are spread evenly over the experts. Without given modalities this is a lower bound of log p(x) in
-    expectation, with samples of q(z | x).
+    The samples are spread evenly over the experts. Without given modalities this is a lower bound of log p(x_T) in
+    expectation, with samples of q(z | x_T): what the other modalities of a row say of z is not to be used. A row
+    that lacks all of T has 0.
 
     Args:
         network: The model.
@@ -70,17 +71,33 @@ def mixture_log_likelihood(
         generator: Of the samples.
     """
     prepared = network.prepare(values)
-    if given:
-        index = [network.names.index(name) for name in network.names if name in given]
-        mask = None if observed is None else observed[:, index]
-        experts = network.condition({name: prepared[name] for name in given}, mask)
-    else:
-        experts = network.experts(prepared, observed)
+    experts = _proposal(network, prepared, observed, given or target)
     z, log_ratio = stratified_samples(experts, -(-n_samples // len(experts.mean)), generator)
     known = log_ratio + _log_p(network, prepared, observed, z, given)
     everything = known + _log_p(network, prepared, observed, z, target)
     joint = mixture_bound("siwae", everything, experts.present)
-    return joint - mixture_bound("siwae", known, experts.present) if given else joint
+    if given:
+        return joint - mixture_bound("siwae", known, experts.present)
+    return joint if observed is None else torch.where(_some(network, observed, target), joint, 0.0)
+
+
+def _proposal(
+    network: MixtureVAE, prepared: Mapping[str, Tensor], observed: Tensor | None, names: Collection[str]
+) -> Experts:
+    """The posterior given some modalities; given all of them for rows that lack these, which then say nothing."""
+    if set(names) == set(network.names):
+        return network.experts(prepared, observed)
+    ordered = [name for name in network.names if name in names]
+    mask = None
+    if observed is not None:
+        index = [network.names.index(name) for name in ordered]
+        mask = observed[:, index] | ~_some(network, observed, names).unsqueeze(-1)
+    return network.condition({name: prepared[name] for name in ordered}, mask)
+
+
+def _some(network: MixtureVAE, observed: Tensor, names: Collection[str]) -> Tensor:
+    """Which rows have one of some modalities, ``[B]``."""
+    return observed[:, [network.names.index(name) for name in names]].any(1)
 
 
 def _log_p(

@@ -44,13 +44,8 @@ class Bernoulli(Likelihood):
 
     def check(self, x: Tensor) -> None:
         """All should be from 0 to 1, or bytes from 0 to 255."""
+        super().check(x)
         if x.dtype == torch.uint8:
-            # zeros and ones in bytes would become 0 and 1 / 255
-            if x.numel() and x.max() == 1:
-                raise ValueError(
-                    "values should be pixels from 0 to 255 where they are uint8. Found none above 1; convert zeros "
-                    "and ones to bool."
-                )
             return
         wrong = smallest_wrong(x, 0, 1)
         if wrong is not None:

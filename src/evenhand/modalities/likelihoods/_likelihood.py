@@ -122,6 +122,12 @@ class Likelihood(nn.Module, ABC):
         Args:
             x: Stored values without missing ones, ``[N, *shape]``.
         """
+        # zeros and ones in bytes would become 0 and 1 / 255
+        if x.dtype == torch.uint8 and x.numel() and x.max() == 1:
+            raise ValueError(
+                "values should be pixels from 0 to 255 where they are uint8. Found none above 1; convert zeros "
+                "and ones to bool."
+            )
 
     def _aligned(self, parameters: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """Both in single precision or better, so that sums over thousands of pixels keep their digits."""

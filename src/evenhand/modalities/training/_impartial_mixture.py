@@ -103,6 +103,8 @@ class ImpartialMixture(nn.Module):
             expected = f"have a number for each of {len(self.dimensions)} modalities"
             raise ArgumentError("likelihood_weights", expected, repr(weights))
         self.register_buffer("weights", torch.tensor(weights), persistent=False)
+        if not isinstance(impartial, Mapping | None):
+            raise ArgumentError("impartial", 'be methods by goal, such as {"LI": CAGrad()}', repr(impartial))
         self.blocks = make_blocks(network, impartial or {}, self.options)
 
     def with_methods(self, impartial: Mapping[Goal, Method]) -> ImpartialMixture:

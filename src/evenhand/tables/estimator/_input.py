@@ -40,6 +40,8 @@ def tidy(X: Any) -> Any:
             )
         _check_names(X)
         return X
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.where(np.ma.getmaskarray(X), np.nan, X.data)  # what is masked is missing
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.asarray(X, dtype=object)  # numpy would turn the numbers beside texts into texts
     # numbers stay numbers; objects and texts are looked at column by column later
@@ -159,6 +161,9 @@ def check_table(table: RawTable, schema: Schema) -> None:
 
 def table_of(given: Mapping[str, Any], schema: Schema, n: int) -> RawTable:
     """Rows with the given cells only; cells of sequences that are missing are not given."""
+    if not isinstance(given, Mapping):
+        advice = "Of a DataFrame, dict(frame) is one."
+        raise ArgumentError("given", "be a dictionary of columns", type(given).__name__, advice)
     given = {str(name): wanted for name, wanted in given.items()}
     unknown = [name for name in given if name not in schema.names]
     if unknown:

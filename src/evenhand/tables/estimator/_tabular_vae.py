@@ -337,7 +337,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         return X, read_rows(self, X, self._fitted.template, fills)
 
     def _fill(self, X: Any, values: Array, missing: NDArray[np.bool_], *, rounded: bool = True) -> Any:
-        return fill(X, self.schema_, values, missing, self._fitted.forms, rounded=rounded)
+        fitted = self._fitted
+        return fill(X, self.schema_, values, missing, fitted.forms, rounded=rounded, like=fitted.template)
 
     def sample(
         self,
@@ -369,7 +370,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         check_integer("n", n)
         check_choice("latent", latent, ("auto", "none", "mixture", "prior"))
         generator = self._fitted.generator(_seed(random_state))
-        table = table_of(given, self.schema_, n) if given else None
+        table = None if given is None else table_of(given, self.schema_, n)
         values = self._fitted.sample(n, table, latent, match_marginals, generator)
         return build(self.schema_, values, self._fitted.template, self._fitted.forms)
 

@@ -14,6 +14,7 @@ from ..cells import columns_of, n_rows
 from ..schema import Column, Schema
 from ._form import Form, as_text, form_of, is_text, values_for
 from ._read import checked_columns
+from ._types import could_hold, is_object, make, whole_column, wide_enough, with_categories
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -27,12 +28,15 @@ def fill(
     forms: Mapping[str, Form] | None = None,
     *,
     rounded: bool = True,
+    like: Any = None,
 ) -> Any:
     """Fill cells of a frame.
 
     The result is a frame of the same kind with the same columns, types and index. Cells that are not filled are
     untouched. Counts and columns of integers get whole numbers, other numbers as many decimals as those that are
     seen; times are whole days if all that are seen are. Where numbers and dates are written as text, so are these.
+    A column whose type cannot hold what it gets has a wider one: integers become larger ones or floats, and a
+    column without any cell, whose type is an accident, becomes what it is in the known forms.
 
     Args:
         frame: What `read` takes.
@@ -41,6 +45,7 @@ def fill(
         missing: Which cells to fill, ``[N, D]``.
         forms: From `forms_of` a larger frame, so that what a row gets does not depend on its neighbours.
         rounded: Whether floats get as many decimals as those that are seen; else they stay as they are.
+        like: The frame that forms are of, perhaps without rows, for the types of columns without any cell.
     """
     columns = checked_columns(frame, schema)
     shape = (n_rows(frame), len(schema))
@@ -50,10 +55,15 @@ def fill(
     for d, column in enumerate(schema):
         rows = np.flatnonzero(missing[:, d])
         if rows.size:
-            native = columns[column.name]
+            native, known = columns[column.name], None if forms is None else forms[column.name]
             numbers = _finite(np.asarray(values, dtype=np.float64)[rows, d], column.name)
-            form = _form(native, column, forms)
-            filled[column.name] = _put(native, rows, values_for(column, numbers, form, rounded=rounded))
+            if known is not None and rows.size == shape[0] and not could_hold(native, column, known):
+                made = values_for(column, numbers, known, rounded=rounded)
+                filled[column.name] = whole_column(made, native, _type_in(like, frame, column.name))
+                continue
+            native = native if known is None else wide_enough(native, column, numbers, known)
+            made = values_for(column, numbers, _form(native, column, known), rounded=rounded)
+            filled[column.name] = _put(native, rows, made, column)
     return _replace(frame, filled)
 
 
@@ -72,7 +82,8 @@ def build(schema: Schema, values: Array, like: Any, forms: Mapping[str, Form] | 
     made = {}
     for name, native in templates.items():
         numbers = _finite(np.asarray(values, dtype=np.float64)[:, schema.names.index(name)], name)
-        made[name] = _make(values_for(schema[name], numbers, _form(native, schema[name], forms)), native)
+        form = _form(native, schema[name], None if forms is None else forms[name])
+        made[name] = make(values_for(schema[name], numbers, form), native)
     return _assemble(made, like)
 
 
@@ -82,48 +93,30 @@ def forms_of(frame: Any, schema: Schema) -> dict[str, Form]:
     return {column.name: form_of(columns[column.name], column) for column in schema}
 
 
-def _form(native: Any, column: Column, forms: Mapping[str, Form] | None) -> Form:
-    """The form of a column: its type says most; what only its values say is taken from the known forms."""
+def _form(native: Any, column: Column, known: Form | None) -> Form:
+    """The form of a column: its type says most; what only its values say is taken from the known one."""
     here = form_of(native, column)
-    if forms is None:
+    if known is None:
         return here
-    known = forms[column.name]
     if is_text(native) or here.like:
         return known if known.like else as_text(known, here)
-    if here.sort == "other" or (str(getattr(native, "dtype", "")) == "object" and not known.like):
+    if here.sort == "other" or (is_object(native) and not known.like):
         return known
     return replace(here, whole=known.whole, whole_days=known.whole_days, digits=known.digits)
 
 
-def _make(values: list[Any], like: Any) -> Any:
-    """A column of the same type as another."""
-    if isinstance(like, np.ndarray):
-        return _as_array(values, like.dtype)
-    if nw.dependencies.is_pyarrow_chunked_array(like):
-        arrow = nw.dependencies.get_pyarrow()
-        dtype = None if arrow.types.is_null(like.type) else like.type
-        return arrow.chunked_array([arrow.array(values, type=dtype)], type=dtype)
-    if nw.dependencies.is_polars_series(like):
-        return type(like)(like.name, values, dtype=None if str(like.dtype) == "Null" else like.dtype)
-    return type(like)(values, dtype=like.dtype, name=like.name)
+def _type_in(like: Any, frame: Any, name: str) -> Any:
+    """A column of a frame of the same kind, for its type; None if there is none."""
+    return None if like is None or type(like) is not type(frame) else columns_of(like).get(name)
 
 
-def _as_array(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    if dtype.kind in "mM":  # through microseconds, which is what Python's own times have
-        return np.array(values, dtype=f"{dtype.kind}8[us]").astype(dtype)
-    if dtype.kind == "U":  # as long as the longest
-        return np.array(values, dtype="U")
-    array = np.empty(len(values), dtype=dtype)
-    array[:] = values
-    return array
-
-
-def _put(column: Any, rows: NDArray[np.intp], values: list[Any]) -> Any:
+def _put(column: Any, rows: NDArray[np.intp], values: list[Any], about: Column) -> Any:
     """The column with some rows replaced."""
-    if hasattr(getattr(column, "dtype", None), "categories") and nw.dependencies.is_pandas_series(column):
-        # a frame of few rows may declare fewer categories than there are
-        column = column.cat.add_categories([v for v in dict.fromkeys(values) if v not in column.cat.categories])
-    made = _make(values, column)
+    column = with_categories(column, values, about)
+    if hasattr(column, "sparse"):  # these cannot be assigned to
+        dense = _put(column.sparse.to_dense(), rows, values, about)
+        return type(column)(type(column.array)(dense, dtype=column.dtype), index=column.index, name=column.name)
+    made = make(values, column)
     if isinstance(column, np.ndarray):
         result = column.astype(np.result_type(column, made))
         result[rows] = made

@@ -185,13 +185,13 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         """
         panel = self._read(X)
         values = self._fitted.guess(panel.table, panel.times, panel.visits)
-        return fill(X, self.schema_, values, ~panel.table.observed, self._forms)
+        return fill(X, self.schema_, values, ~panel.table.observed, self._forms, like=self._template)
 
     def reconstruct(self, X: Any) -> Any:
         """Every cell as the latent variables have it: expected numbers and the most probable categories."""
         panel = self._read(X)
         values = self._fitted.say(panel.table, panel.times, panel.visits, direct=False)
-        return fill(X, self.schema_, values, np.ones_like(panel.table.observed), self._forms)
+        return fill(X, self.schema_, values, np.ones_like(panel.table.observed), self._forms, like=self._template)
 
     def rates(self, X: Any) -> NDArray[np.float64]:
         """What the latent variables keep of every row given the rows before: KL(q || p) in nats, ``[n]``."""
@@ -217,6 +217,10 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         values = self._fitted.forecast(panel, times)
         rows = _rows(X, last)
         rows = fill(rows, self._clock_alone(X), times[:, None], np.ones((len(last), 1), bool), self._forms)
+        written = self._read(rows).times
+        if (written <= panel.times[last]).any():
+            advice = f"Times in {self.time!r} are whole there."
+            raise ArgumentError("gap", "lead to a later time", f"{gap or self._fitted.clock.gap:g}", advice)
         return fill(rows, self.schema_, values, np.ones_like(values, dtype=bool), self._forms)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
