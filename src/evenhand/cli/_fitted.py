@@ -35,7 +35,12 @@ if TYPE_CHECKING:
     from ..tables.schema import Schema
 
 Method = Annotated[
-    str, typer.Option("--method", help="'sum' is plain training; 'auto' tries many where the family has latent variables alone.", autocompletion=complete_methods)
+    str,
+    typer.Option(
+        "--method",
+        help="'sum' is plain training; 'auto' tries many where the family has no direct way.",
+        autocompletion=complete_methods,
+    ),
 ]
 Family = Annotated[
     str | None,
@@ -53,7 +58,8 @@ Epochs = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
 SaveModel = Annotated[
-    Path | None, typer.Option("--save-model", metavar="FILE", help="Save the model to FILE, which ends in .safetensors.")
+    Path | None,
+    typer.Option("--save-model", metavar="FILE", help="Save the model to FILE, which ends in .safetensors."),
 ]
 SavedModel = Annotated[
     Path | None, typer.Option("--model", metavar="FILE", help="Use a saved model; nothing is trained.")

@@ -286,7 +286,7 @@ def test_the_density_of_one_modality_is_that_of_a_closed_form(choice):
             generator = torch.Generator().manual_seed(0)
             found = mixture_log_likelihood(net, values, observed, target=[name], n_samples=4000, generator=generator)
             torch.testing.assert_close(found[first:], exact[first:], rtol=0, atol=0.1)
-            assert (found[:first] == 0).all()  # nothing is asked of rows without it
+            assert (found[:first].abs() < 1e-9).all()  # nothing is asked of rows without it
 
 
 def test_a_density_needs_only_what_it_is_of(trained):

@@ -76,28 +76,18 @@ def mixture_log_likelihood(
     known = log_ratio + _log_p(network, prepared, observed, z, given)
     everything = known + _log_p(network, prepared, observed, z, target)
     joint = mixture_bound("siwae", everything, experts.present)
-    if given:
-        return joint - mixture_bound("siwae", known, experts.present)
-    return joint if observed is None else torch.where(_some(network, observed, target), joint, 0.0)
+    return joint - mixture_bound("siwae", known, experts.present) if given else joint
 
 
 def _proposal(
     network: MixtureVAE, prepared: Mapping[str, Tensor], observed: Tensor | None, names: Collection[str]
 ) -> Experts:
-    """The posterior given some modalities; given all of them for rows that lack these, which then say nothing."""
+    """The posterior given some modalities, which is the prior for rows that lack them."""
     if set(names) == set(network.names):
         return network.experts(prepared, observed)
-    ordered = [name for name in network.names if name in names]
-    mask = None
-    if observed is not None:
-        index = [network.names.index(name) for name in ordered]
-        mask = observed[:, index] | ~_some(network, observed, names).unsqueeze(-1)
-    return network.condition({name: prepared[name] for name in ordered}, mask)
-
-
-def _some(network: MixtureVAE, observed: Tensor, names: Collection[str]) -> Tensor:
-    """Which rows have one of some modalities, ``[B]``."""
-    return observed[:, [network.names.index(name) for name in names]].any(1)
+    index = [d for d, name in enumerate(network.names) if name in names]
+    mask = None if observed is None else observed[:, index]
+    return network.condition({network.names[d]: prepared[network.names[d]] for d in index}, mask)
 
 
 def _log_p(
