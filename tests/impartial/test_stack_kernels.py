@@ -34,18 +34,20 @@ def _as_on_a_gpu(monkeypatch):
     pretend(monkeypatch)
 
 
-def passes(methods, *, steps=3, preserve_norm=True, size=1.0, seed=0, rows=6):
+def passes(methods, *, steps=3, preserve_norm=True, size=1.0, seed=0, rows=6, missing=None):
     """Gradients at the features of a block after some backward passes, the last reading, and the state."""
     gen = torch.Generator().manual_seed(seed)
     draws = Draws()
     block = LinearBlock(PerReplica(methods, draws=draws), HEADS, preserve_norm=preserve_norm).to(DEVICE)
     n, found = len(methods), []
-    for _ in range(steps):
+    for step in range(steps):
         draws.numbers = torch.rand(n, 16, generator=gen).to(DEVICE)
         y, weight, slopes = (
             torch.randn(*shape, generator=gen).float().to(DEVICE) for shape in ((n, rows, 5), (n, 7, 5), (n, rows, 7))
         )
         y.requires_grad_()
+        if step == missing:
+            slopes[..., -1] = 0  # of the last head
         block(y, weight).backward(slopes * size)
         found.append(y.grad / size)
     return torch.stack(found), block.last.weights, block.state_dict()
@@ -98,6 +100,11 @@ def test_restored_norms_of_some_replicas():
 def test_a_reference_that_is_passed():
     """GradNorm notes the norms of a later step, and uses them after it."""
     assert_equal_passes([GradNorm(1.5, reference_step=1), GradNorm(0.5, reference_step=0)], steps=4)
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_head_that_is_missing_when_norms_are_noted(missing):
+    assert_equal_passes([GradNorm(1.5, reference_step=1), GradNorm(0.5, reference_step=0)], steps=4, missing=missing)
 
 
 def test_a_method_without_a_branch_takes_all_the_other_way(monkeypatch):
