@@ -362,3 +362,9 @@ def test_places_that_are_none(at, words):
     y = torch.ones(2, requires_grad=True)
     with pytest.raises(ValueError, match=words):
         backward([y.sum(), (2 * y).sum()], at=at, method=IMTLG())
+
+
+def test_names_of_methods_are_listed():
+    y = torch.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match="or one of sum, gradnorm, .*imtlg.* Found 'imtl-g'"):
+        backward([y.sum(), (2 * y).sum()], at=y, method="imtl-g")

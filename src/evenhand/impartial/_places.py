@@ -12,7 +12,7 @@ from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 from ._address import shape_at
 from ._base_block import BaseBlock
 from ._block import Block, as_complex, as_real
-from ._catalogue import method_of
+from ._catalogue import CATALOGUE, method_of
 from ._find import FoundBlock
 from ._method import Method
 from ._output import Output
@@ -150,8 +150,8 @@ def _method(how: How) -> Method:
         method = method_of(how)  # type: ignore[arg-type]  # what is neither a name nor a method is refused there
     except ValueError:
         raise ValueError(
-            "method should be a method such as IMTLG(), its name such as 'imtlg', a Block for features or a "
-            f"ParameterBlock for parameters. Found {how!r}."
+            "method should be a method such as IMTLG(), a Block for features, a ParameterBlock for parameters, or "
+            f"one of {', '.join(CATALOGUE)}. Found {how!r}."
         ) from None
     if isinstance(how, str) and method.learns:
         raise ValueError(

@@ -316,11 +316,35 @@ def test_seeds_of_any_kind_of_integer(trained):
     [
         ({"objective": "siwae", "tightness": 0.5}, "tightness should be 'auto', None or a Tightness"),
         ({"impartial": CAGrad()}, "impartial should be methods by goal"),
+        ({"experts": None}, "experts should be 'product', 'mixture', 'mixture-of-products' or a list"),
+        ({"experts": "mixture-of-products", "max_size": 0}, "max_size should be an integer >= 1"),
+        ({"experts": "mixture-of-products", "max_experts": "x"}, "max_experts should be an integer >= 1"),
     ],
 )
 def test_arguments_of_another_type_are_named(options, words):
     with pytest.raises(ValueError, match=words):
         tiny(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"learning_rate": "x"}, "learning_rate should be a number"),
+        ({"kl_warm_up": "x"}, "kl_warm_up should be a number"),
+        ({"optimizer": 3}, "optimizer should be a function that makes one"),
+        ({"observed": torch.ones(8).bool()}, "observed should be masks of rows by modality"),
+        ({"validation": 0.99}, "validation should leave rows to train on"),
+    ],
+)
+def test_arguments_of_training_are_named(options, words):
+    with pytest.raises(ValueError, match=words):
+        tiny().fit(rows(8), epochs=1, **options)
+
+
+def test_a_loader_has_a_data_set():
+    rows_of = [{name: x[i] for name, x in rows(8).items()} for i in range(8)]
+    with pytest.raises(ValueError, match=r"or a data set. Found DataLoader. Pass its .dataset"):
+        tiny().fit(torch.utils.data.DataLoader(rows_of), epochs=1)
 
 
 def test_a_generator_needs_codes(trained, tmp_path):

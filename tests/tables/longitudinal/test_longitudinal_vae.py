@@ -265,3 +265,8 @@ def test_rates_of_rows_are_those_of_the_training(fitted, holes):
 def test_a_gap_that_is_lost_in_whole_years_is_refused(fitted, holes):
     with pytest.raises(ValueError, match=r"gap should lead to a later time. Found 0.4. Times in 'year' are whole"):
         fitted.forecast(holes, gap=0.4)
+
+
+def test_a_time_that_does_not_move_is_named(panel):
+    with pytest.raises(ValueError, match="time should be a column of numbers or dates that differ. Found 'year'"):
+        LongitudinalVAE(id="who", time="year", unsupported="ignore").fit(panel[panel["year"] == 2000])

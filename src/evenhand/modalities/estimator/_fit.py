@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from ...common import check_integer, check_number
+from ...common import ArgumentError, check_integer, check_number
 from ..rows import Modalities
 from ..training import ImpartialMixture, Loop, Precision, amsgrad, make_fabric, products_in, without_remarks
 
@@ -52,6 +52,9 @@ def train(
 ) -> Loop:
     """Train; `MultimodalVAE.fit` says what the arguments are. Settings are those of `Loop`."""
     _check(settings)
+    check_number("learning_rate", learning_rate)
+    if optimizer is not None and not callable(optimizer):
+        raise ArgumentError("optimizer", "be a function that makes one from parameters", type(optimizer).__name__)
     rows, held_out = rows_for_fit(data, observed, validation, settings["seed"], read)
     with products_in(place.precision), without_remarks(place.fabric is None):
         fabric = place.fabric or make_fabric(place.device, place.precision, place.logger)
@@ -66,6 +69,8 @@ def _check(settings: Mapping[str, Any]) -> None:
         check_integer(name, settings[name])
     for name in ("checkpoint_every", "log_every"):
         check_integer(name, settings[name], optional=True)
+    for name in ("kl_warm_up", "learning_rate_warm_up"):
+        check_number(name, settings[name])
     for name in ("clip_norm", "clip_expert_norm"):
         if settings[name] is not None:
             check_number(name, settings[name], above=True)
@@ -94,12 +99,16 @@ def rows_for_fit(
         raise ValueError(f"validation should be a part of the rows between 0 and 1. Found {validation}.")
     order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))
     number = max(1, round(validation * len(rows)))
+    if number == len(rows):
+        raise ValueError(f"validation should leave rows to train on. Found {validation} of {number} rows.")
     return rows.subset(order[number:]), rows.subset(order[:number])
 
 
 def _check_torch_data(data: Any, observed: Mapping[str, Any] | None, validation: Any) -> None:
     if not (hasattr(data, "__getitem__") and hasattr(data, "__len__")):
-        raise ValueError(f"data should be a dictionary of modalities by name. Found {type(data).__name__}.")
+        advice = " Pass its .dataset." if hasattr(data, "dataset") else ""
+        found = type(data).__name__
+        raise ValueError(f"data should be a dictionary of modalities by name, or a data set. Found {found}.{advice}")
     if not len(data) or not isinstance(data[0], Mapping):
         first = type(data[0]).__name__ if len(data) else "none"
         raise ValueError(f"data should be a dictionary, or a data set of dictionaries. Found {first}.")

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...common import ArgumentError
 from ..likelihoods import Likelihood
 from ..rows import Modalities
 
@@ -40,6 +41,8 @@ def read_modalities(
     if not isinstance(data, Mapping):
         raise ValueError(f"data should be a dictionary of modalities by name. Found {type(data).__name__}.")
     _check_names(data, likelihoods, partial)
+    if not isinstance(observed, Mapping | None):
+        raise ArgumentError("observed", "be masks of rows by modality", type(observed).__name__)
     values: dict[str, Tensor] = {}
     masks: dict[str, Tensor] = {}
     for name in [name for name in likelihoods if name in data]:

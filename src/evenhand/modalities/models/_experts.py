@@ -6,12 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
+from ...common import ArgumentError, check_integer
+
 ExpertsName = Literal["product", "mixture", "mixture-of-products"]
+KINDS = ", ".join(map(repr, get_args(ExpertsName)))
 MANY = 127
 
 
@@ -113,7 +116,11 @@ def expert_subsets(
             all stay, others are chosen at random.
         seed: Of that choice.
     """
+    check_integer("max_size", max_size, optional=True)
+    check_integer("max_experts", max_experts, optional=True)
     if not isinstance(experts, str):
+        if not isinstance(experts, Iterable):
+            raise ArgumentError("experts", f"be {KINDS} or a list of subsets of modalities", repr(experts))
         return _check_subsets(names, experts)
     if experts != "mixture-of-products" and (max_size is not None or max_experts is not None):
         raise ValueError(f"max_size and max_experts should be left out with experts={experts!r}.")
@@ -124,10 +131,7 @@ def expert_subsets(
     if experts == "mixture":
         return alone
     if experts != "mixture-of-products":
-        raise ValueError(
-            "experts should be 'product', 'mixture', 'mixture-of-products' or a list of subsets of modalities. "
-            f"Found {experts!r}."
-        )
+        raise ArgumentError("experts", f"be {KINDS} or a list of subsets of modalities", repr(experts))
     sizes = range(2, len(names) if max_size is None else min(max_size + 1, len(names)))
     number = sum(math.comb(len(names), size) for size in sizes)
     whole = [everyone] if len(names) > 1 else []

@@ -54,7 +54,10 @@ def find_schemas(
     columns = columns_of(frame)
     _check_columns(columns, who, when)
     others = {name: "ignore" for name in columns if name != when}
-    clock = Schema.infer(frame, {**others, when: "real"})
+    try:
+        clock = Schema.infer(frame, {**others, when: "real"})
+    except ArgumentError as error:
+        raise ArgumentError("time", "be a column of numbers or dates that differ", repr(when), str(error)) from error
     if isinstance(schema, Schema):
         named = [name for name in (who, when) if name in schema]
         if named:
