@@ -330,7 +330,7 @@ def test_arguments_of_another_type_are_named(options, words):
     ("options", "words"),
     [
         ({"learning_rate": "x"}, "learning_rate should be a number"),
-        ({"kl_warm_up": "x"}, "kl_warm_up should be a number"),
+        ({"kl_warm_up": "x"}, "kl_warm_up should be a number of epochs"),
         ({"optimizer": 3}, "optimizer should be a function that makes one"),
         ({"observed": torch.ones(8).bool()}, "observed should be masks of rows by modality"),
         ({"validation": 0.99}, "validation should leave rows to train on"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from ...common import ArgumentError, check_integer, check_number
+from ...common import ArgumentError, check_integer, check_number, is_number
 from ..rows import Modalities
 from ..training import ImpartialMixture, Loop, Precision, amsgrad, make_fabric, products_in, without_remarks
 
@@ -70,7 +70,8 @@ def _check(settings: Mapping[str, Any]) -> None:
     for name in ("checkpoint_every", "log_every"):
         check_integer(name, settings[name], optional=True)
     for name in ("kl_warm_up", "learning_rate_warm_up"):
-        check_number(name, settings[name])
+        if not is_number(settings[name]):
+            raise ArgumentError(name, "be a number of epochs", repr(settings[name]))
     for name in ("clip_norm", "clip_expert_norm"):
         if settings[name] is not None:
             check_number(name, settings[name], above=True)
