@@ -110,9 +110,9 @@ def _printed(text: str) -> Any:
         entry = next((entry for entry in _ENTRIES if entry.class_name == call.func.id), None)
         named = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
         given = [ast.literal_eval(argument) for argument in call.args]
-    except (SyntaxError, ValueError):
+        return None if entry is None else entry.make(*given, **named)
+    except (SyntaxError, TypeError, ValueError):
         return None
-    return None if entry is None else entry.make(*given, **named)
 
 
 def method_label(method: str) -> str:

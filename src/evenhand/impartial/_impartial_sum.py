@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -156,8 +157,8 @@ class Settlement:
 
     def _settle(
         self, place: Place, rows: Sequence[Sequence[Tensor | None]]
-    ) -> list[tuple[GradientEdge, Tensor, Sequence[Tensor]]]:
-        """The edges of a place that losses reach, what they will pass on, and what the losses bring there."""
+    ) -> list[tuple[GradientEdge, Tensor, Plain | None]]:
+        """The edges of a place that losses reach, what they will pass on, and what they would have."""
         place.block.head_names = self._names
         totals = place.settle(rows)
         reached = [
@@ -172,8 +173,7 @@ class Settlement:
                 "place and the losses, name the place as Output(module), which divides the graph there. The same "
                 "helps where a trainer has wrapped the model, so that what it returns are copies."
             )
-        nothing: Sequence[Tensor] = ()
-        return [(edge, total, nothing if self._alone else _brought(use)) for edge, total, use in reached]
+        return [(edge, total, None if self._alone else Plain.of(use)) for edge, total, use in reached]
 
 
 def _gradients_at(edges: tuple[GradientEdge, ...], root: GradientEdge, scale: Tensor) -> Sequence[Tensor | None]:
@@ -183,31 +183,46 @@ def _gradients_at(edges: tuple[GradientEdge, ...], root: GradientEdge, scale: Te
     )
 
 
-def _brought(gradients: Sequence[Tensor | None]) -> list[Tensor]:
-    """What losses bring to a tensor; the last one first, as in an ordinary backward pass, for the same rounding."""
-    return [dense(g) for g in reversed(gradients) if g is not None]
+@dataclass(frozen=True)
+class Plain:
+    """What reaches a tensor from all losses in an ordinary backward pass.
 
-
-def _from_other_terms(arrived: Tensor, brought: Sequence[Tensor]) -> Tensor:
-    """What has arrived at a tensor beside what losses bring; nothing where that is no more than rounding.
-
-    Where settled gradients are much shorter than plain ones, rounding of the plain ones would drown them.
+    Attributes:
+        total: Their sum.
+        rounding: How long a sum may be that is nothing but its rounding.
     """
-    rest = arrived - reduce(add, brought)
-    half = rest.dtype in HALF
-    digits = torch.finfo(rest.dtype).eps * (4 if half else 16)
-    wide = torch.float32 if half else rest.dtype  # squares of half precision overflow
-    lengths = torch.stack([torch.linalg.vector_norm(g, dtype=wide) for g in (rest, *brought)])
-    return torch.where(lengths[0] <= digits * lengths[1:].sum(), torch.zeros_like(rest), rest)
+
+    total: Tensor
+    rounding: Tensor
+
+    @classmethod
+    def of(cls, gradients: Sequence[Tensor | None]) -> Plain:
+        """Of the gradients of all losses; the last comes first, as in that pass, so that rounding is the same."""
+        brought = [dense(g) for g in reversed(gradients) if g is not None]
+        digits = torch.finfo(brought[0].dtype).eps * (4 if brought[0].dtype in HALF else 16)
+        return cls(reduce(add, brought), digits * reduce(add, map(_length, brought)))
+
+    def others(self, arrived: Tensor) -> Tensor:
+        """What has arrived from other terms; nothing where that is no more than rounding.
+
+        Where settled gradients are much shorter than plain ones, the rounding of these would drown them.
+        """
+        rest = arrived - self.total
+        return torch.where(_length(rest) <= self.rounding, torch.zeros_like(rest), rest)
 
 
-def _replace_once(edge: GradientEdge, settled: Tensor, brought: Sequence[Tensor]) -> RemovableHandle:
+def _length(gradient: Tensor) -> Tensor:
+    # squares of half precision overflow
+    return torch.linalg.vector_norm(gradient.float() if gradient.dtype in HALF else gradient)
+
+
+def _replace_once(edge: GradientEdge, settled: Tensor, plain: Plain | None) -> RemovableHandle:
     """Let a tensor pass on what was settled, in the backward pass that is under way and in no other.
 
     Args:
         edge: The tensor.
         settled: What it passes on.
-        brought: What the losses bring; the rest is of other terms and is passed on, too. Empty if there are none.
+        plain: What the losses bring; the rest comes from other terms and is passed on, too. None if there are none.
     """
     this_pass = torch._C._current_graph_task_id()
 
@@ -217,7 +232,7 @@ def _replace_once(edge: GradientEdge, settled: Tensor, brought: Sequence[Tensor]
         handle.remove()
         arrived = incoming[edge.output_nr]
         assert arrived is not None
-        total = settled + _from_other_terms(dense(arrived), brought) if brought else settled
+        total = settled if plain is None else settled + plain.others(dense(arrived))
         if arrived.is_sparse:  # a hook may not change that
             total = total.to_sparse(arrived.sparse_dim())
         results = forbid_double_backward([total], [arrived])

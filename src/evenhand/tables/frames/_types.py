@@ -69,8 +69,9 @@ def wide_enough(native: Any, column: Column, numbers: NDArray[np.float64], known
     if is_object(native) or here.sort not in ("boolean", "integer") or known.sort not in NUMBERS:
         return native
     whole = known.sort == "integer" or known.whole or column.kind.whole or column.kind.nominal
-    low, high = (here.low, here.high) if here.sort == "integer" else (1, 0)
-    if whole and (column.kind.nominal or (low <= numbers.min() and numbers.max() <= high)) and here.sort == "integer":
+    guesses = np.rint(numbers)
+    fits = column.kind.nominal or (here.low <= guesses.min() and guesses.max() <= here.high)
+    if here.sort == "integer" and whole and fits:
         return native
     if isinstance(native, np.ndarray):
         return native.astype(np.int64 if whole else np.float64)
