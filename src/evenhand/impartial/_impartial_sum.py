@@ -21,8 +21,6 @@ from ._guards import check_plain_autograd, forbid_double_backward
 from ._losses import named_losses
 from ._places import At, How, Place, places_of
 
-HALF = (torch.bfloat16, torch.float16)
-
 
 @_disable_dynamo  # it works on the graph of autograd, which a compiler does not see
 def impartial_sum(
@@ -199,7 +197,7 @@ class Plain:
     def of(cls, gradients: Sequence[Tensor | None]) -> Plain:
         """Of the gradients of all losses; the last comes first, as in that pass, so that rounding is the same."""
         brought = [dense(g) for g in reversed(gradients) if g is not None]
-        digits = torch.finfo(brought[0].dtype).eps * (4 if brought[0].dtype in HALF else 16)
+        digits = torch.finfo(brought[0].dtype).eps * (4 if _is_half(brought[0]) else 16)
         return cls(reduce(add, brought), digits * reduce(add, map(_length, brought)))
 
     def others(self, arrived: Tensor) -> Tensor:
@@ -213,7 +211,11 @@ class Plain:
 
 def _length(gradient: Tensor) -> Tensor:
     # squares of half precision overflow
-    return torch.linalg.vector_norm(gradient.float() if gradient.dtype in HALF else gradient)
+    return torch.linalg.vector_norm(gradient.float() if _is_half(gradient) else gradient)
+
+
+def _is_half(gradient: Tensor) -> bool:
+    return torch.finfo(gradient.dtype).bits < 32
 
 
 def _replace_once(edge: GradientEdge, settled: Tensor, plain: Plain | None) -> RemovableHandle:

@@ -124,7 +124,7 @@ class Monitor:
         """
         texts = []
         for name, records in self._records.items():
-            readings = _alike([r.reading for r in records[-last:] if r.reading.gram.isfinite().all()])
+            readings = [r.reading for r in _alike([r for r in records[-last:] if r.reading.gram.isfinite().all()])]
             if not readings:
                 continue
             shares = torch.stack([r.shares for r in readings]).mean(0)
@@ -156,12 +156,12 @@ class Monitor:
         figure = Figure(figsize=(10, 3.5 * len(self.blocks)), layout="constrained")
         axes = figure.subplots(len(self.blocks), 2, squeeze=False, width_ratios=(2, 1))
         for (left, right), (name, records) in zip(axes, self._records.items(), strict=True):
-            readings = _alike([r.reading for r in records])
+            shown = _alike(records)
+            readings = [r.reading for r in shown]
             heads = self._names(name, readings[-1])
             shares = torch.stack([r.shares for r in readings]).T.numpy()
-            records = [r for r in records if any(r.reading is shown for shown in readings)]
             colors = [matplotlib.colormaps["tab20"](t % 20) for t in range(len(heads))]
-            left.stackplot([r.step for r in records], shares, labels=heads, colors=colors)
+            left.stackplot([r.step for r in shown], shares, labels=heads, colors=colors)
             left.set(title=f"Shares of the gradient at {name}", xlabel="step", ylabel="share", ylim=(0, 1))
             left.margins(x=0)
             if len(heads) <= 20:
@@ -209,7 +209,9 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 0.095 else f"{100 * share:.0f} %"
 
 
-def _alike(readings: Sequence[Reading]) -> list[Reading]:
+def _alike(records: Sequence[_Record]) -> list[_Record]:
     """Those of the same heads as the last one: what is averaged or drawn over time is of one and the same head."""
-    last = readings[-1:]
-    return [r for r in readings if all(r.heads == x.heads and len(r.weights) == len(x.weights) for x in last)]
+    if not records:
+        return []
+    last = records[-1].reading
+    return [r for r in records if r.reading.heads == last.heads and len(r.reading.weights) == len(last.weights)]

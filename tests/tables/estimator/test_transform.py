@@ -299,3 +299,5 @@ def test_masked_arrays_have_holes():
     filled = tiny().fit_transform(np.ma.masked_array(np.where(mask, -999.0, X), mask=mask))
     assert np.array_equal(filled[~mask], X[~mask])
     assert (filled > -100).all()
+    words = np.ma.masked_array(np.where(X > 0, "up", "down"), mask=mask)
+    assert set(tiny().fit_transform(words).ravel()) == {"up", "down"}

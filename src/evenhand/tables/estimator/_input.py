@@ -41,7 +41,7 @@ def tidy(X: Any) -> Any:
         _check_names(X)
         return X
     if isinstance(X, np.ma.MaskedArray):
-        X = np.where(np.ma.getmaskarray(X), np.nan, X.data)  # what is masked is missing
+        X = np.ma.filled(X.astype(float if X.dtype.kind in "biuf" else object), np.nan)  # what is masked is missing
     if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
         X = np.asarray(X, dtype=object)  # numpy would turn the numbers beside texts into texts
     # numbers stay numbers; objects and texts are looked at column by column later

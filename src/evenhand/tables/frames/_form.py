@@ -75,9 +75,12 @@ def is_text(native: Any) -> bool:
     if isinstance(native, np.ndarray):
         return native.dtype.kind in "UT"
     # objects without any cell pass for text there
-    return (
-        str(getattr(native, "dtype", "")) != "object" and nw.from_native(native, series_only=True).dtype == nw.String
-    )
+    return not is_object(native) and nw.from_native(native, series_only=True).dtype == nw.String
+
+
+def is_object(native: Any) -> bool:
+    """Whether a column holds objects of any type."""
+    return str(getattr(native, "dtype", "")) == "object"
 
 
 def as_text(form: Form, here: Form) -> Form:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ..cells import columns_of, n_rows
 from ..schema import Column, Schema
-from ._form import Form, as_text, form_of, is_text, values_for
+from ._form import Form, as_text, form_of, is_object, is_text, values_for
 from ._read import checked_columns
-from ._types import could_hold, is_object, make, whole_column, wide_enough, with_categories
+from ._types import could_hold, make, whole_column, wide_enough, with_categories
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -56,14 +56,17 @@ def fill(
         rows = np.flatnonzero(missing[:, d])
         if rows.size:
             native, known = columns[column.name], None if forms is None else forms[column.name]
-            numbers = _finite(np.asarray(values, dtype=np.float64)[rows, d], column.name)
-            if known is not None and rows.size == shape[0] and not could_hold(native, column, known):
+            numbers, here = (
+                _finite(np.asarray(values, dtype=np.float64)[rows, d], column.name),
+                form_of(native, column),
+            )
+            if known is not None and rows.size == shape[0] and not could_hold(native, here, known):
                 made = values_for(column, numbers, known, rounded=rounded)
                 filled[column.name] = whole_column(made, native, _type_in(like, frame, column.name))
                 continue
-            native = native if known is None else wide_enough(native, column, numbers, known)
-            made = values_for(column, numbers, _form(native, column, known), rounded=rounded)
-            filled[column.name] = _put(native, rows, made, column)
+            wide = native if known is None else wide_enough(native, here, column, numbers, known)
+            form = _form(wide, here if wide is native else form_of(wide, column), known)
+            filled[column.name] = _put(wide, rows, values_for(column, numbers, form, rounded=rounded), column)
     return _replace(frame, filled)
 
 
@@ -82,7 +85,7 @@ def build(schema: Schema, values: Array, like: Any, forms: Mapping[str, Form] | 
     made = {}
     for name, native in templates.items():
         numbers = _finite(np.asarray(values, dtype=np.float64)[:, schema.names.index(name)], name)
-        form = _form(native, schema[name], None if forms is None else forms[name])
+        form = _form(native, form_of(native, schema[name]), None if forms is None else forms[name])
         made[name] = make(values_for(schema[name], numbers, form), native)
     return _assemble(made, like)
 
@@ -93,9 +96,8 @@ def forms_of(frame: Any, schema: Schema) -> dict[str, Form]:
     return {column.name: form_of(columns[column.name], column) for column in schema}
 
 
-def _form(native: Any, column: Column, known: Form | None) -> Form:
+def _form(native: Any, here: Form, known: Form | None) -> Form:
     """The form of a column: its type says most; what only its values say is taken from the known one."""
-    here = form_of(native, column)
     if known is None:
         return here
     if is_text(native) or here.like:

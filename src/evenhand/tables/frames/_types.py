@@ -9,22 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..schema import Column
-from ._form import Form, form_of, is_text
+from ._form import Form, is_object, is_text
 
 NUMBERS = {"integer", "float"}
 
 
-def make(values: list[Any], like: Any) -> Any:
-    """A column of the same type as another."""
+def make(values: list[Any], like: Any, *, typed: bool = True) -> Any:
+    """A column of the same type as another; or, untyped, of the type that its library finds for the values."""
     if isinstance(like, np.ndarray):
-        return _as_array(values, like.dtype)
+        return _as_array(values, like.dtype if typed else np.dtype(object))
     if nw.dependencies.is_pyarrow_chunked_array(like):
         arrow = nw.dependencies.get_pyarrow()
-        dtype = None if arrow.types.is_null(like.type) else like.type
+        dtype = like.type if typed and not arrow.types.is_null(like.type) else None
         return arrow.chunked_array([arrow.array(values, type=dtype)], type=dtype)
     if nw.dependencies.is_polars_series(like):
-        return type(like)(like.name, values, dtype=None if str(like.dtype) == "Null" else like.dtype)
-    return type(like)(values, dtype=like.dtype, name=like.name)
+        return type(like)(like.name, values, dtype=like.dtype if typed and str(like.dtype) != "Null" else None)
+    return type(like)(values, dtype=like.dtype if typed else None, name=like.name)
 
 
 def _as_array(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -37,35 +37,23 @@ def _as_array(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return array
 
 
-def could_hold(native: Any, column: Column, known: Form) -> bool:
+def could_hold(native: Any, here: Form, known: Form) -> bool:
     """Whether a column without any cell has a type for what is learnt of it: one of NaN alone can be anything."""
-    here = form_of(native, column)
     alike = here.sort in ("other", known.sort) or {here.sort, known.sort} <= NUMBERS
     return alike or bool(here.like) or is_text(native)
 
 
 def whole_column(values: list[Any], native: Any, like: Any) -> Any:
     """All cells of a column, of a type that is known or as the library makes it."""
-    if like is not None and not isinstance(native, np.ndarray):
-        made = make(values, like)
-    elif isinstance(native, np.ndarray):
-        made = np.empty(len(values), dtype=object)
-        made[:] = values
-    elif nw.dependencies.is_pyarrow_chunked_array(native):
-        arrow = nw.dependencies.get_pyarrow()
-        made = arrow.chunked_array([arrow.array(values)])
-    elif nw.dependencies.is_polars_series(native):
-        made = type(native)(native.name, values)
-    else:
-        made = type(native)(values, name=native.name)
+    typed = like is not None and not isinstance(native, np.ndarray)  # columns of an array share a type
+    made = make(values, like if typed else native, typed=typed)
     if nw.dependencies.is_pandas_series(native):
         made.index = native.index
     return made
 
 
-def wide_enough(native: Any, column: Column, numbers: NDArray[np.float64], known: Form) -> Any:
+def wide_enough(native: Any, here: Form, column: Column, numbers: NDArray[np.float64], known: Form) -> Any:
     """Booleans as integers, integers as larger ones or floats, where they could not hold what the known form says."""
-    here = form_of(native, column)
     if is_object(native) or here.sort not in ("boolean", "integer") or known.sort not in NUMBERS:
         return native
     whole = known.sort == "integer" or known.whole or column.kind.whole or column.kind.nominal
@@ -76,11 +64,6 @@ def wide_enough(native: Any, column: Column, numbers: NDArray[np.float64], known
     if isinstance(native, np.ndarray):
         return native.astype(np.int64 if whole else np.float64)
     return nw.from_native(native, series_only=True).cast(nw.Int64() if whole else nw.Float64()).to_native()
-
-
-def is_object(native: Any) -> bool:
-    """Whether a column holds objects of any type."""
-    return str(getattr(native, "dtype", "")) == "object"
 
 
 def with_categories(column: Any, values: list[Any], about: Column) -> Any:

@@ -27,7 +27,7 @@ from ...common import (
     wanted_rate,
 )
 from ...impartial import Method, method_of
-from ..frames import Form, build, fill, forms_of
+from ..frames import Form, build, fill, forms_of, read
 from ..schema import Schema
 from ._fitted import Fitted, fit_panel
 from ._panel import check_frame, find_schemas, read_panel
@@ -185,13 +185,13 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         """
         panel = self._read(X)
         values = self._fitted.guess(panel.table, panel.times, panel.visits)
-        return fill(X, self.schema_, values, ~panel.table.observed, self._forms, like=self._template)
+        return self._fill(X, values, ~panel.table.observed)
 
     def reconstruct(self, X: Any) -> Any:
         """Every cell as the latent variables have it: expected numbers and the most probable categories."""
         panel = self._read(X)
         values = self._fitted.say(panel.table, panel.times, panel.visits, direct=False)
-        return fill(X, self.schema_, values, np.ones_like(panel.table.observed), self._forms, like=self._template)
+        return self._fill(X, values, np.ones_like(panel.table.observed))
 
     def rates(self, X: Any) -> NDArray[np.float64]:
         """What the latent variables keep of every row given the rows before: KL(q || p) in nats, ``[n]``."""
@@ -217,11 +217,11 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         values = self._fitted.forecast(panel, times)
         rows = _rows(X, last)
         rows = fill(rows, self._clock_alone(X), times[:, None], np.ones((len(last), 1), bool), self._forms)
-        written = self._read(rows).times
+        written = read(rows, self._clock_alone(X)).values[:, 0]
         if (written <= panel.times[last]).any():
             advice = f"Times in {self.time!r} are whole there."
             raise ArgumentError("gap", "lead to a later time", f"{gap or self._fitted.clock.gap:g}", advice)
-        return fill(rows, self.schema_, values, np.ones_like(values, dtype=bool), self._forms)
+        return self._fill(rows, values, np.ones_like(values, dtype=bool))
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """New histories, with ids from 0 on; how many visits they have, and when, is taken from training histories.
@@ -261,6 +261,9 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         check_frame(X)
         return read_panel(X, self.id, self.time, self.schema_, self._clock_alone(X), unseen="missing")
+
+    def _fill(self, X: Any, values: NDArray[np.float64], missing: NDArray[np.bool_]) -> Any:
+        return fill(X, self.schema_, values, missing, self._forms, like=self._template)
 
     def _clock_alone(self, X: Any) -> Schema:
         """The schema of the time, which ignores all other columns of a frame."""
