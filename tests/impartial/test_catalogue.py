@@ -10,11 +10,11 @@ import pytest
 
 import evenhand.impartial
 from evenhand.impartial import (
-    AUTO_METHODS,
     CATALOGUE,
     IMTLG,
     MGDA,
     PAPER_METHODS,
+    THOROUGH_METHODS,
     CAGrad,
     Compose,
     GradNorm,
@@ -26,7 +26,7 @@ from evenhand.impartial import (
     short_method_label,
 )
 
-# In the order of the paper's table 7, then what `method="auto"` tries besides.
+# In the order of the paper's table 7, then what `method="thorough"` tries besides.
 CHOICES = [
     ("sum", "vanilla", "vanilla", "Sum()"),
     ("graddrop", "GradDrop", "GD", "GradDrop(leak=0.0)"),
@@ -53,7 +53,7 @@ NOT_METHODS_BY_NAME = {"Compose", "FromTorchJD", "Method", "Mixing", "PerReplica
 
 def test_choices_of_the_paper_and_of_auto():
     assert tuple(name for name, *_ in CHOICES[:15]) == PAPER_METHODS
-    assert tuple(name for name, *_ in CHOICES) == AUTO_METHODS
+    assert tuple(name for name, *_ in CHOICES) == THOROUGH_METHODS
 
 
 @pytest.mark.parametrize(("name", "label", "short", "method"), CHOICES)
@@ -126,7 +126,7 @@ def test_other_names_are_refused(name):
 @pytest.mark.parametrize(
     "use",
     [
-        "from evenhand.impartial import AUTO_METHODS, CATALOGUE, PAPER_METHODS, Entry",
+        "from evenhand.impartial import THOROUGH_METHODS, CATALOGUE, PAPER_METHODS, Entry",
         "from evenhand.impartial import method_label; assert method_label('imtlg') == 'IMTL-G'",
         "import evenhand.impartial; assert 'IMTLG' in dir(evenhand.impartial)",
         "from evenhand.cli._names import complete_methods; assert 'imtlg>>pcgrad' in complete_methods('imtlg>>p')",

@@ -38,7 +38,8 @@ Method = Annotated[
     str,
     typer.Option(
         "--method",
-        help="'sum' is plain training; 'auto' tries many where the family has no direct way.",
+        help="'sum' is plain training; 'auto' is that too, or also tries PCGrad where the family has no direct way; "
+        "'thorough' tries many.",
         autocompletion=complete_methods,
     ),
 ]
@@ -46,7 +47,8 @@ Family = Annotated[
     str | None,
     typer.Option(
         "--family",
-        help=f"The kind of network: {', '.join(FAMILIES)}. The first, which is the default, guesses cells directly.",
+        help=f"The kind of network: {', '.join(FAMILIES)}. By default the first, which guesses cells directly "
+        "(acquire: vaem).",
         show_default=False,
     ),
 ]
@@ -54,7 +56,8 @@ KLWeight = Annotated[
     str, typer.Option("--kl-weight", help="A number, 'auto', or a rate to hold in nats per row: rate:8.")
 ]
 Epochs = Annotated[
-    int | None, typer.Option("--epochs", min=1, help="How long to train; by default 30, but 3,000 to 12,000 steps.")
+    int | None,
+    typer.Option("--epochs", min=1, help="How long to train; by default 30, within 3,000 to 12,000 steps."),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
 SaveModel = Annotated[

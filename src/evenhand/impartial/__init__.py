@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ._backward import backward as backward
     from ._block import Block as Block
     from ._cagrad import CAGrad as CAGrad
-    from ._catalogue import AUTO_METHODS as AUTO_METHODS
     from ._catalogue import PAPER_METHODS as PAPER_METHODS
+    from ._catalogue import THOROUGH_METHODS as THOROUGH_METHODS
     from ._catalogue import Entry as Entry
     from ._catalogue import method_label as method_label
     from ._catalogue import method_of as method_of
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 # Where the names above are; the catalogue knows where methods are.
 _MODULES = {entry.class_name: entry.module for entry in CATALOGUE.values()} | {
-    "AUTO_METHODS": "_catalogue",
     "Block": "_block",
     "Compose": "_compose",
     "Draws": "_random",
@@ -80,6 +79,7 @@ _MODULES = {entry.class_name: entry.module for entry in CATALOGUE.values()} | {
     "RandomWeighting": "_random_weighting",
     "Reading": "_reading",
     "Scaling": "_method",
+    "THOROUGH_METHODS": "_catalogue",
     "UncertaintyWeighting": "_uncertainty_weighting",
     "backward": "_backward",
     "find_blocks": "_find",

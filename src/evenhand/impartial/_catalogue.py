@@ -26,8 +26,8 @@ class Entry(NamedTuple):
     """In the paper's table 7; as `label` for methods that the paper does not have."""
     kind: Literal["plain", "scale", "direction", "both"]
     """What it changes: nothing, the sizes of gradients, their directions, or both."""
-    tried: Literal["paper", "auto", ""] = ""
-    """By whom: the paper and `method="auto"`, `method="auto"` alone, or neither."""
+    tried: Literal["paper", "thorough", ""] = ""
+    """By whom: the paper and `method="thorough"`, `method="thorough"` alone, or neither."""
     arguments: tuple[float, ...] = ()
     """What the class is constructed with; the paper's α in short labels."""
 
@@ -44,13 +44,13 @@ _ENTRIES = (
     Entry("gradnorm-1", "_gradnorm", "GradNorm", "GradNorm 1", "GN", "scale", "paper", (1.0,)),
     Entry("mgda", "_mgda", "MGDA", "MGDA", "MGDA", "scale", "paper"),
     Entry("imtlg", "_imtlg", "IMTLG", "IMTL-G", "IMTL-G", "scale", "paper"),
-    Entry("cagrad", "_cagrad", "CAGrad", "CAGrad", "CG", "both", "auto"),
-    Entry("nash", "_nash_mtl", "NashMTL", "Nash-MTL", "Nash-MTL", "scale", "auto"),
+    Entry("cagrad", "_cagrad", "CAGrad", "CAGrad", "CG", "both", "thorough"),
+    Entry("nash", "_nash_mtl", "NashMTL", "Nash-MTL", "Nash-MTL", "scale", "thorough"),
     Entry("fairgrad", "_fairgrad", "FairGrad", "FairGrad", "FairGrad", "scale"),
     Entry("dbmtl", "_dbmtl", "DBMTL", "DB-MTL", "DB-MTL", "scale"),
     Entry("mmpareto", "_mmpareto", "MMPareto", "MMPareto", "MMPareto", "scale"),
-    Entry("aligned", "_aligned_mtl", "AlignedMTL", "Aligned-MTL", "Aligned-MTL", "both", "auto"),
-    Entry("upgrad", "_upgrad", "UPGrad", "UPGrad", "UPGrad", "direction", "auto"),
+    Entry("aligned", "_aligned_mtl", "AlignedMTL", "Aligned-MTL", "Aligned-MTL", "both", "thorough"),
+    Entry("upgrad", "_upgrad", "UPGrad", "UPGrad", "UPGrad", "direction", "thorough"),
     Entry("graddrop", "_graddrop", "GradDrop", "GradDrop", "GD", "direction", "paper"),
     Entry("pcgrad", "_pcgrad", "PCGrad", "PCGrad", "PG", "direction", "paper"),
 )
@@ -74,8 +74,8 @@ def _paper_methods() -> tuple[str, ...]:
 PAPER_METHODS = _paper_methods()
 """The 15 choices that the paper cross-validates."""
 
-AUTO_METHODS = (*PAPER_METHODS, *_named("auto", "scale", "direction", "both"))
-"""What `method="auto"` tries."""
+THOROUGH_METHODS = (*PAPER_METHODS, *_named("thorough", "scale", "direction", "both"))
+"""What `method="thorough"` tries."""
 
 
 def method_of(name: str | Method) -> Method:

@@ -37,8 +37,9 @@ def gram(h: Tensor, weight: Tensor, member: Tensor) -> Tensor:
         weight: ``[..., P, features]``.
         member: Which column belongs to which head, ``[P, T]``, in double precision.
     """
-    lead, (rows, columns), features = h.shape[:-2], h.shape[-2:], weight.shape[-1]
-    h, weight = h.contiguous(), weight.contiguous()
+    lead, (rows, columns) = h.shape[:-2], h.shape[-2:]
+    h, weight = h.contiguous(), weight.reshape(-1, *weight.shape[-2:]).double()
+    between = weight @ weight.mT
     split = h.view(-1, rows, columns).unflatten(1, (parts_of(rows), -1))
     products = split.mT @ split  # [problems, parts, P, P]
     problems, parts = products.shape[:2]
@@ -50,7 +51,7 @@ def gram(h: Tensor, weight: Tensor, member: Tensor) -> Tensor:
             h, products, powers, rows // parts, columns, LEAST, MOST, TILE=TILE, BLOCK=side, num_warps=4
         )
         _pairs[(problems, -(-(columns**2) // PAIRS))](
-            products, powers, weight, pairs, parts, columns, features, BLOCK=PAIRS, num_warps=4
+            products, powers, between, pairs, parts, columns, BLOCK=PAIRS, num_warps=4
         )
     return (member.mT @ pairs @ member).view(*lead, *member.shape[-1:], *member.shape[-1:])
 
@@ -109,11 +110,10 @@ def _repair(
 def _pairs(
     products: tl.tensor,
     powers: tl.tensor,
-    weights: tl.tensor,
+    between: tl.tensor,
     pairs: tl.tensor,
     parts: tl.int32,
     columns: tl.int32,
-    features: tl.int32,
     BLOCK: tl.constexpr,
 ) -> None:
     """h'h times W W', entry by entry."""
@@ -127,9 +127,5 @@ def _pairs(
         value = tl.load(products + place * columns * columns + entry, mask=real, other=0.0).to(tl.float64)
         value = value * tl.load(powers + place * columns + one, mask=real, other=0.0).to(tl.float64)
         product += value * tl.load(powers + place * columns + other, mask=real, other=0.0).to(tl.float64)
-    between = tl.zeros([BLOCK], tl.float64)
-    for feature in range(features):
-        place = problem * columns * features + feature
-        left = tl.load(weights + place + one * features, mask=real, other=0.0).to(tl.float64)
-        between += left * tl.load(weights + place + other * features, mask=real, other=0.0).to(tl.float64)
-    tl.store(pairs + problem * columns * columns + entry, product * between, mask=real)
+    entry += problem * columns * columns
+    tl.store(pairs + entry, product * tl.load(between + entry, mask=real, other=0.0), mask=real)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from evenhand.impartial import AUTO_METHODS, IMTLG, PAPER_METHODS, Sum
+from evenhand.impartial import IMTLG, PAPER_METHODS, THOROUGH_METHODS, Sum
 from evenhand.tables.estimator import Report
 from evenhand.tables.estimator._candidates import KL_WEIGHTS, candidates
 from evenhand.tables.estimator._held_out import HeldOut
@@ -136,9 +136,9 @@ def test_auto_tries_few_candidates():
 def test_a_thorough_search_tries_all_candidates():
     tried = candidates("thorough", "auto", direct=True)
     assert tried == candidates("thorough", "auto") or len(tried) == len(candidates("thorough", "auto"))
-    assert len(tried) == len(AUTO_METHODS) * len(KL_WEIGHTS)
+    assert len(tried) == len(THOROUGH_METHODS) * len(KL_WEIGHTS)
     assert len(PAPER_METHODS) == 15
-    assert set(PAPER_METHODS) < set(AUTO_METHODS)
+    assert set(PAPER_METHODS) < set(THOROUGH_METHODS)
     estimator = tiny(method="thorough", kl_weight="auto", max_epochs=2).fit(dependent(60))
     assert len(estimator.selection_) == len(tried)
     best = min(s["error"] for s in estimator.selection_ if s["method"] == "sum")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...common import wanted_rate
-from ...impartial import AUTO_METHODS, Method, method_of
+from ...impartial import THOROUGH_METHODS, Method, method_of
 
 NUMBER = int | float | np.integer | np.floating
 """What counts as a number where users give one."""
@@ -30,7 +30,7 @@ def candidates(
     """All pairs to try, as (name, method, KL weight or rate); where there is a direct way, "auto" is one of each."""
     if isinstance(method, str) and method in ("auto", "thorough"):
         few = FEW_METHODS[:1] if direct else FEW_METHODS
-        methods: Sequence[str | Method] = few if method == "auto" else AUTO_METHODS
+        methods: Sequence[str | Method] = few if method == "auto" else THOROUGH_METHODS
     else:
         methods = list(method) if isinstance(method, list | tuple) else [method]  # type: ignore[list-item]
     if not methods:

@@ -73,7 +73,7 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         Whether boosted trees, grown for every column beside the network, have a say in best guesses: for each column
         as much as is best on held-out cells. Tables of up to 64 columns, with 100 rows or more, have them.
     max_epochs : int or None
-        Length of the training; None for 30 epochs, but 3,000 to 12,000 steps ("vae": at least 8,000).
+        Length of the training; None for 30 epochs, within 3,000 to 12,000 steps ("vae": at least 8,000).
     max_seconds : float or None
         What training may take at most. The learning rate falls in time for that.
     patience : int
