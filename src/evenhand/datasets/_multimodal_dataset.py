@@ -89,7 +89,9 @@ class MultimodalDataset:
         """
         make: Any = self.modalities
         options = {"scale": scale} if scale else {}
-        made: Mapping[str, Modality] = make(self.n_latent, n_layers=n_layers, seed=seed, **options)
+        with torch.random.fork_rng(devices=[]):  # networks of users start from torch's own numbers
+            torch.manual_seed(seed)
+            made: Mapping[str, Modality] = make(self.n_latent, n_layers=n_layers, seed=seed, **options)
         return made
 
     def judges(

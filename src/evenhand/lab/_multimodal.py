@@ -17,6 +17,7 @@ from ..datasets import LabelledModalities, MultimodalDataset, Split, multimodal,
 from ..datasets.judges import Classifiers, Labelled
 from ..impartial import CATALOGUE, Method
 from ..modalities.estimator import MultimodalVAE
+from ..modalities.inference import usual_subsets
 from ..modalities.models import ExpertsName
 from ..modalities.objectives import Balanced, Tight, Tightness
 from ._config import ExpertsLabel, Impartiality, MultimodalExperiment, MultimodalObjective, to_dict
@@ -57,7 +58,8 @@ def run_multimodal(
         save_steps: Steps between checkpoints and between rows of the history. There is always one after an epoch.
     """
     dataset = multimodal(config.data.name)
-    rows, model = _load(config, dataset), build_model(config)
+    model = build_model(config)
+    rows = _load(config, dataset).read_by(model)
     judges = _judges(model, dataset, config, device, tick) if config.evaluation.follow else None
     look = None if judges is None else Follow(model.network, rows.validation, judges, folder)
     training = _train(model, rows, dataset.learning_rate, config, folder, device, tick, save_steps, look)
@@ -95,6 +97,11 @@ class _Rows(NamedTuple):
     validation: LabelledModalities
     test: LabelledModalities
     note: str
+
+    def read_by(self, model: MultimodalVAE) -> _Rows:
+        """The same, checked by the model before any work; what rows do not have is hidden from its networks."""
+        train, validation, test = (replace(part, data=model.read(part.data)) for part in self[:3])
+        return self._replace(train=train, validation=validation, test=test)
 
     def about(self) -> dict[str, Any]:
         """What a report says about the data."""
@@ -148,10 +155,8 @@ def load_split(dataset: MultimodalDataset, split: Split, seed: int) -> LabelledM
 def build_model(config: MultimodalExperiment) -> MultimodalVAE:
     """The model of an experiment before training; ``load`` gives it the weights of a run's model.safetensors."""
     dataset, seed = multimodal(config.data.name), config.training.seed
-    scale = _scale(config, dataset)
-    with torch.random.fork_rng():  # networks of users start from torch's own numbers
-        torch.manual_seed(seed)
-        modalities = dataset.modalities(dataset.n_latent, n_layers=config.model.n_layers, seed=seed, **scale)
+    _check_scale(config, dataset)
+    modalities = dataset.make_modalities(n_layers=config.model.n_layers, seed=seed, scale=config.model.scale)
     return MultimodalVAE(
         modalities,
         n_latent=dataset.n_latent,
@@ -175,12 +180,11 @@ def _tightness(objective: MultimodalObjective) -> Tightness | None:
     return Balanced(objective.floor) if objective.floor else Tight()
 
 
-def _scale(config: MultimodalExperiment, dataset: MultimodalDataset) -> dict[str, Any]:
+def _check_scale(config: MultimodalExperiment, dataset: MultimodalDataset) -> None:
     scale = config.model.scale
     if scale and scale not in dataset.scales:
         known = ", ".join(map(repr, ("", *dataset.scales)))
         raise ArgumentError("model.scale", f"be one of {known} for {dataset.name}", repr(scale))
-    return {"scale": scale} if scale else {}
 
 
 def _weights(weights: Sequence[float], names: Sequence[str]) -> dict[str, float]:
@@ -312,6 +316,7 @@ def _score(
         cast("Labelled", train) if learns else None,
         cast("Labelled", judged),  # labels are not asked for where there are no judges
         judges,
+        subsets=usual_subsets(model.core.names),
         n_rows=n,
         n_prior=n or PRIOR_SAMPLES,
         batch_size=rows_at_once(model.network),
@@ -336,10 +341,14 @@ def _bound(model: MultimodalVAE, judged: LabelledModalities, config: MultimodalE
 
 
 def _draw(model: MultimodalVAE, test: LabelledModalities, folder: Folder) -> None:
-    """The grid of samples, if matplotlib is there."""
-    few = test.subset(torch.linspace(0, len(test) - 1, SHOWN).long())  # rows are ordered by digit
+    """The grid of samples, if matplotlib is there and rows that have all modalities."""
+    mask = test.data.mask()
+    whole = test if mask is None else test.subset(mask.all(1).nonzero()[:, 0])
+    if not len(whole):
+        return
+    few = whole.subset(torch.linspace(0, len(whole) - 1, SHOWN).long())  # rows are ordered by digit
     try:
-        figure = sample_grid(model.network, few.data, n_columns=SHOWN)
+        figure = sample_grid(model.network, few.data, n_columns=SHOWN, subsets=usual_subsets(model.core.names))
     except ImportError:
         return
     content = io.BytesIO()

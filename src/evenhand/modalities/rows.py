@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+
+FINGERS = 64  # rows that a fingerprint looks at
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,9 @@ class Modalities:
     def __post_init__(self) -> None:
         if not self.values:
             raise ValueError("values should hold at least one modality. Found none.")
+        for name, items in self.values.items():
+            if not isinstance(items, Tensor):
+                raise ValueError(f"values[{name!r}] should be a tensor. Found {type(items).__name__}.")
         for what, parts in (("index", self.index), ("observed", self.observed)):
             unknown = [name for name in parts if name not in self.values]
             if unknown:
@@ -80,6 +86,16 @@ class Modalities:
         """All of it on another device."""
         parts = (self.values, self.index, self.observed)
         return Modalities(*[{name: x.to(device) for name, x in part.items()} for part in parts])
+
+    def fingerprint(self) -> str:
+        """Of how many rows there are, and of what some of them hold."""
+        some = self.rows(torch.linspace(0, max(0, len(self) - 1), min(len(self), FINGERS)).long().to(self.device))
+        digest = hashlib.sha256(str(len(self)).encode())
+        for part in (some.values, some.observed):
+            for name, x in part.items():
+                digest.update(f"{name} {x.dtype} {list(x.shape)}".encode())
+                digest.update(x.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+        return digest.hexdigest()[:16]
 
     @property
     def device(self) -> torch.device:

@@ -282,10 +282,8 @@ def test_names_of_data():
     for call in (one.fit, one.conflicts, one):
         with pytest.raises(ValueError, match="data should have the modality 'label'.*list of None"):
             call({"vector": values["vector"]})
-    for call in (one.predict, one.encode, one.fit):
-        with pytest.raises(
-            ValueError, match="data should have at least one of the modalities 'vector', 'label'. Found"
-        ):
+    for call, what in ((one.predict, "given"), (one.encode, "given"), (one.fit, "data")):
+        with pytest.raises(ValueError, match=f"{what} should have at least one of the modalities 'vector', 'label'"):
             call({})
 
 
@@ -337,15 +335,92 @@ def test_masks_belong_to_plain_data():
         one.fit([{name: x[i] for name, x in values.items()} for i in range(N)], observed=mask)
 
 
-@pytest.mark.parametrize("wrong", [[torch.zeros(3)] * 3, [], 3, None, "abc", (x for x in ())])
+@pytest.mark.parametrize(
+    "wrong", [[torch.zeros(3)] * 3, [], 3, None, "abc", (x for x in ()), pd.DataFrame({"a": [1]})]
+)
 def test_data_of_another_kind(wrong):
     with pytest.raises(ValueError, match="data should be a dictionary"):
         model("vector", "label").fit(wrong)
 
 
-def test_a_data_set_is_checked_by_its_first_item():
-    with pytest.raises(ValueError, match=r"'vector' should have the shape \[rows, 3\]. Found \[1, 4\]"):
+class Lazy(torch.utils.data.Dataset):
+    """Items that are made when they are asked for."""
+
+    def __init__(self, items):
+        self.items, self.asked = items, []
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, i):
+        self.asked.append(i)
+        return self.items[i]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"vector": torch.zeros(4), "label": 0}, "'vector' should have the same shape in every item"),
+        ({"vector": torch.zeros(3), "label": 4}, "'label': values should be whole numbers from 0 to 3.* Found 4"),
+        (
+            {"vector": torch.zeros(3), "label": None},
+            "'label' should be a tensor, an array or a number.* Found NoneType",
+        ),
+        ({"vector": [0.0, 0.0, 0.0], "label": 0}, "'vector' should be a tensor, an array or a number.* Found list"),
+        ({"vector": torch.full((3,), torch.nan), "label": 0}, "'vector' should have no holes in a torch data set"),
+        (
+            {"vector": torch.zeros(3)},
+            "'label' should be a tensor, an array or a number in every item. Found NoneType",
+        ),
+        (3, "data should be a dictionary, or a data set of dictionaries. Found int"),
+    ],
+)
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_data_set_is_checked_before_training(wrong, message, place):
+    items = [{"vector": torch.zeros(3), "label": 0}] * 3
+    with pytest.raises(ValueError, match=message):
+        model("vector", "label").fit(Lazy([*items[:place], wrong, *items[place + 1 :]]))
+    with pytest.raises(ValueError, match=r"'vector' should have the shape \[rows, 3\]. Found \[3, 4\]"):
         model("vector", "label").fit([{"vector": torch.zeros(4), "label": 0}] * 3)
+
+
+def test_some_items_of_a_long_data_set_are_looked_at():
+    data = Lazy([{"number": 0.5, "label": i % 4} for i in range(5000)])
+    model("number", "label").fit(data, epochs=1, batch_size=5000)
+    first = data.asked[: -len(data)]  # before training
+    assert len(first) == 256
+    assert {0, len(data) - 1} < set(first)
+
+
+def test_zeros_and_ones_in_bytes_are_seen_behind_an_empty_first_item():
+    masks = torch.randint(2, (64, 2)).to(torch.uint8)
+    masks[0], masks[1] = 0, 1
+    for form in ({"bits": masks}, Lazy([{"bits": x} for x in masks]), Modalities({"bits": masks})):
+        with pytest.raises(ValueError, match="'bits': values should be pixels.* convert zeros and ones to bool"):
+            model("bits").fit(form)
+
+
+def test_a_nearly_black_picture_can_be_asked_about():
+    one = model("bits").fit({"bits": torch.randint(256, (8, 2)).to(torch.uint8)}, epochs=1)
+    dark = {"bits": torch.tensor([[0, 1]], dtype=torch.uint8)}
+    assert one.encode(dark).shape == (1, L)
+    assert one.predict(dark)["bits"].shape == (1, 2)
+    assert one.log_likelihood(dark).shape == (1,)
+
+
+def test_rows_that_a_network_has_computed():
+    backbone = nn.Linear(2, 3)
+    values = {**data("label"), "vector": backbone(torch.randn(N, 2))}
+    model("vector", "label").fit(values, epochs=2, batch_size=3, validation=values)
+    assert backbone.weight.grad is None
+    leaf = torch.randn(N, 3, requires_grad=True)
+    model("vector", "label").fit({**data("label"), "vector": leaf}, epochs=1)
+    assert leaf.grad is None
+    model("vector", "label")({**data("label"), "vector": leaf}).loss.backward()  # in a loop of one's own they learn
+    assert leaf.grad is not None
+
+
+def test_a_data_set_has_no_part_for_validation():
     with pytest.raises(ValueError, match="validation should be rows of their own"):
         model("vector", "label").fit([{"vector": torch.zeros(3), "label": 0}] * 3, validation=0.5)
 
@@ -519,7 +594,16 @@ def test_mistakes_in_modalities_of_the_model():
         ({"precision": "64"}, "precision should be one of '32', 'tf32', 'bf16', '16'. Found '64'"),
         ({"validation": 0.0}, "validation should be a part of the rows between 0 and 1. Found 0"),
         ({"validation": 1.5}, "validation should be a part of the rows between 0 and 1. Found 1.5"),
-        ({"validation": {"image": torch.zeros(2, 1, 8, 8)}}, "data should have the modality 'label'"),
+        ({"validation": {"image": torch.zeros(2, 1, 8, 8)}}, "validation should have the modality 'label'"),
+        ({"validation": rows(0)}, "validation should have at least one row. Found none"),
+        ({"validation": "0.2"}, "validation should be a dictionary of modalities by name. Found str"),
+        ({"validation": np.float32(1.5)}, "validation should be a part of the rows between 0 and 1. Found 1.5"),
+        ({"learning_rate": 0.1, "optimizer": torch.optim.Adam}, "learning_rate should be left out with an optimizer"),
+        ({"device": None}, "device should be 'auto' or a device that is there. Found None"),
+        ({"device": "cuda:77"}, "device should be 'auto' or a device that is there. Found 'cuda:77'"),
+        ({"folder": 3}, "folder should be a path, or None. Found 3"),
+        ({"verbose": "yes"}, "verbose should be True or False. Found 'yes'"),
+        ({"compile": None}, "compile should be True or False. Found None"),
         ({"kl_warm_up": 31}, "kl_warm_up should be from 0 to the 30 epochs.*Found 31"),
         ({"kl_warm_up": -1}, "kl_warm_up should be from 0 to the 30 epochs.*Found -1"),
     ],

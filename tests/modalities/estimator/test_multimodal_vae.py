@@ -824,14 +824,13 @@ def test_options_that_change_nothing_but_memory_or_nothing():
 
 
 def test_many_modalities():
-    modalities = {name: Modality(encoder(1), decoder(), Normal(1.0), ()) for name in "abcd"}
-    assert len(MultimodalVAE(modalities, n_latent=L, experts="mixture-of-products").core.expert_names) == 15
-    pairs = MultimodalVAE(modalities, n_latent=L, experts="mixture-of-products", max_size=2)
-    assert len(pairs.core.expert_names) == 11
-    some = [
-        MultimodalVAE(modalities, n_latent=L, experts="mixture-of-products", max_experts=8, seed=seed)
-        for seed in (0, 0, 1)
-    ]
+    def build(**options):
+        modalities = {name: Modality(encoder(1), decoder(), Normal(1.0), ()) for name in "abcd"}
+        return MultimodalVAE(modalities, n_latent=L, experts="mixture-of-products", **options)
+
+    assert len(build().core.expert_names) == 15
+    assert len(build(max_size=2).core.expert_names) == 11
+    some = [build(max_experts=8, seed=seed) for seed in (0, 0, 1)]
     assert all(len(model.core.expert_names) == 8 for model in some)
     assert some[0].core.expert_names == some[1].core.expert_names != some[2].core.expert_names
 

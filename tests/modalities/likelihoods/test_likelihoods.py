@@ -346,7 +346,10 @@ def test_codes_beyond_bytes_are_seen():
 
 def test_zeros_and_ones_in_bytes_are_no_pixels():
     with pytest.raises(ValueError, match="values should be pixels from 0 to 255 .* Found none above 1; convert"):
-        Bernoulli().check(torch.tensor([0, 1], dtype=torch.uint8))
+        Bernoulli().check_learnt(torch.tensor([0, 1], dtype=torch.uint8))
+    Bernoulli().check(torch.tensor([0, 1], dtype=torch.uint8))  # of few items it cannot be said
+    for likelihood in (Categorical(2), Poisson()):
+        likelihood.check_learnt(torch.tensor([0, 1], dtype=torch.uint8))  # codes and counts
 
 
 @pytest.mark.parametrize("kind", [Normal, LogNormal, Laplace])

@@ -20,18 +20,22 @@ from lightning_utilities.core import rank_zero
 from torch import nn
 from torch.utils.data import Dataset
 
+from evenhand import MultimodalVAE
 from evenhand.common import _progress
 from evenhand.common._captured import pack, unpack
 from evenhand.impartial import IMTLG, MGDA, CAGrad, GradDrop, GradNorm, PCGrad
+from evenhand.modalities.objectives import LooseToTight
 from evenhand.modalities.rows import Modalities
 from evenhand.modalities.training import ImpartialMixture, Loop
+from evenhand.modalities.training._batches import number_of_batches
 from evenhand.modalities.training._means import Means
 from evenhand.modalities.training._warm_up import WarmUp
 
-from .._tiny import assert_same, decoder, differ, encoder, rows, tiny, weights
+from .._tiny import CLASSES, L, assert_same, decoder, differ, encoder, parts, rows, tiny, weights
 
 ROOT = Path(__file__).parents[3]
 FIT = {"epochs": 3, "batch_size": 5, "log_every": 1, "learning_rate": 1e-2}
+OWN = {name: value for name, value in FIT.items() if name != "learning_rate"}  # with an optimiser of one's own
 STEPS = 5  # in an epoch: four batches of 5 and one of 4
 
 
@@ -111,25 +115,29 @@ def whole():
     return {}
 
 
+@pytest.mark.filterwarnings("ignore:The rate should be")  # three epochs are few
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize(("where", "n"), [("step", 3), ("step", 5), ("step", 8), ("epoch", 1), ("epoch", 2)])
 def test_a_training_goes_on_exactly_where_it_was(monkeypatch, tmp_path, whole, setting, where, n):
     model_options, fit_options = SETTINGS[setting]
-    options = FIT | fit_options
+    options = (OWN if "optimizer" in fit_options else FIT) | fit_options
     if setting not in whole:
-        torch.manual_seed(3)
         model = tiny(**model_options).fit(data_of(setting), **options)
-        whole[setting] = model.history, weights(model), torch.get_rng_state()
-    history, expected, random = whole[setting]
+        whole[setting] = model.history, weights(model)
+    history, expected = whole[setting]
 
     options |= {"folder": tmp_path, "checkpoint_every": 2}
-    torch.manual_seed(3)
     fit_until(monkeypatch, where, n, tiny(**model_options), data_of(setting), **options)
     torch.manual_seed(99)  # another process has other random numbers
-    model = tiny(seed=1, **model_options).fit(data_of(setting), **options)
+    before = torch.get_rng_state()
+    model = tiny(**model_options)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1.0)  # what it begins with does not count
+    model.fit(data_of(setting), **options)
     assert model.history == history
     assert_same(weights(model), expected)
-    assert torch.equal(torch.get_rng_state(), random)
+    assert torch.equal(torch.get_rng_state(), before)
     steps = 4 if setting in ("validation", "rate") else STEPS
     assert [row["step"] for row in history] == (
         list(range(1, 3 * steps + 1))
@@ -245,9 +253,70 @@ def test_another_learning_rate_is_not_resumed(tmp_path):
         tiny().fit(rows(), **FIT | {"learning_rate": 0.5}, folder=tmp_path)
 
 
+def test_other_rows_or_networks_are_not_resumed(tmp_path):
+    options = {**FIT, "epochs": 1, "folder": tmp_path, "validation": rows(8)}
+    tiny().fit(rows(), **options)
+    tiny().fit(rows(), **options)
+    others = rows()
+    others["label"] = (others["label"] + 1) % CLASSES
+    again = "as it was when the training in .* began"
+    with pytest.raises(ValueError, match=rf"data \(a checksum of some rows\) should be .*{again}"):
+        tiny().fit(others, **options)
+    with pytest.raises(ValueError, match=rf"validation \(a checksum of some rows\) should be .*{again}"):
+        tiny().fit(rows(), **{**options, "validation": None})
+    with pytest.raises(ValueError, match=f"seed of the networks should be 0, {again}. Found 1"):
+        MultimodalVAE(parts(), n_latent=L, n_samples=2, seed=1).fit(rows(), **options)
+
+
+@pytest.mark.parametrize("form", [dict, Items])
+def test_dropout_belongs_to_the_seed(form):
+    fitted = []
+    for state, seed in ((1, 0), (2, 0), (1, 7)):
+        torch.manual_seed(state)
+        fitted.append(weights(tiny(dropout=0.5).fit(form(rows()), **FIT, seed=seed)))
+    assert_same(fitted[0], fitted[1])
+    assert differ(fitted[0], fitted[2])
+
+
+def test_a_single_last_row_joins_those_before():
+    """Batch normalisation cannot learn from one row."""
+    assert [number_of_batches(n, 5, 1) for n in (1, 5, 6, 7, 10, 11, 12)] == [1, 1, 1, 2, 2, 2, 3]
+    assert [number_of_batches(n, 5, 3) for n in (11, 12, 13)] == [2, 2, 3]
+    seen = []
+    normalised = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Linear(8, 2 * L))
+    model = tiny(image_encoder=normalised)
+    normalised.register_forward_hook(lambda module, _, output: seen.append(len(output)) if module.training else None)
+    model.fit(rows(21), epochs=1, batch_size=5)
+    assert seen == [5, 5, 5, 6]
+    assert all(x.isfinite().all() for x in model.state_dict().values())
+
+
+@pytest.mark.parametrize("seed", [2**45, 2**62, -5])
+def test_any_integer_is_a_seed(seed):
+    first, second = (tiny(impartial={"LI": PCGrad()}).fit(rows(), **FIT, seed=seed) for _ in range(2))
+    assert first.history == second.history
+    assert_same(first.sample(3, latent="mixture", seed=seed), second.sample(3, latent="mixture", seed=seed))
+
+
+def test_validation_looks_where_training_is():
+    """A bound that becomes tight in training is as tight for validation rows."""
+    data, seen = rows(), []
+    model = tiny(objective="siwae", tightness=LooseToTight(6))
+    forward = model.core.forward
+
+    def spy(values, observed=None, noise=None, kl_weight=None, progress=0.0, *others):
+        if not torch.is_grad_enabled():
+            seen.append(float(progress))
+        return forward(values, observed, noise, kl_weight, progress, *others)
+
+    model.core.forward = spy
+    model.fit(data, **FIT, validation=rows(4))
+    assert seen == [5.0, 10.0, 15.0]
+
+
 def test_another_weight_decay_is_not_resumed(tmp_path):
     def options(**told):
-        return {**FIT, "folder": tmp_path, "optimizer": lambda p: torch.optim.Adam(p, lr=1e-2, **told)}
+        return {**OWN, "folder": tmp_path, "optimizer": lambda p: torch.optim.Adam(p, lr=1e-2, **told)}
 
     tiny().fit(rows(), **options(weight_decay=0.1))
     tiny().fit(rows(), **options(weight_decay=0.1))
@@ -479,7 +548,8 @@ def test_steps_by_hand(clip, chosen, seed):
     """AMSGrad, unless another optimiser is wanted; on clipped gradients, if wanted."""
     given = None if chosen is None else lambda p: chosen(p, lr=0.02)
     used = given or (lambda p: torch.optim.Adam(p, lr=0.02, amsgrad=True))
-    fitted = tiny().fit(rows(), epochs=3, learning_rate=0.02, clip_norm=clip, optimizer=given, seed=seed)
+    rate = 0.02 if given is None else None
+    fitted = tiny().fit(rows(), epochs=3, learning_rate=rate, clip_norm=clip, optimizer=given, seed=seed)
     expected = by_hand(tiny(), rows(), used, 3, clip, seed)
     for name, x in weights(fitted).items():
         torch.testing.assert_close(x, expected[name], rtol=1e-10, atol=1e-12)
@@ -487,7 +557,7 @@ def test_steps_by_hand(clip, chosen, seed):
 
 def test_options_change_the_training():
     plain = weights(tiny().fit(rows(), **FIT))
-    adam = weights(tiny().fit(rows(), **FIT, optimizer=lambda p: torch.optim.Adam(p, lr=1e-2)))
+    adam = weights(tiny().fit(rows(), **OWN, optimizer=lambda p: torch.optim.Adam(p, lr=1e-2)))
     for options in (
         {"clip_norm": 0.1},
         {"clip_expert_norm": 0.5},
@@ -497,7 +567,7 @@ def test_options_change_the_training():
         {"batch_size": 6},
         {"seed": 1},
         {"validation": 0.3},
-        {"optimizer": lambda p: torch.optim.SGD(p, lr=1e-3)},
+        {"optimizer": lambda p: torch.optim.SGD(p, lr=1e-3), "learning_rate": None},
         {"observed": {"label": torch.arange(24) > 3}},
     ):
         other = weights(tiny().fit(rows(), **{**FIT, **options}))
@@ -530,7 +600,7 @@ def test_the_learning_rate_rises_linearly():
         first, *others = parameters
         return Spy([{"params": [first], "lr": 1e-4}, {"params": others}], lr=1e-3)
 
-    tiny().fit(rows(), **FIT, learning_rate_warm_up=1.6, optimizer=two_rates)  # 8 of 15 steps
+    tiny().fit(rows(), **OWN, learning_rate_warm_up=1.6, optimizer=two_rates)  # 8 of 15 steps
     for rates in seen[8:]:
         assert rates == [1e-4, 1e-3]
     for i, rates in enumerate(seen[:8]):
@@ -764,7 +834,7 @@ def test_small_batches(objective, n, batch_size):
     model = tiny(objective=objective, impartial={"LI": CAGrad(), "EEI": MGDA(), "DEI": IMTLG()})
     model.fit(rows(n), epochs=2, batch_size=batch_size)
     assert len(model.history) == 2
-    assert model.history[-1]["step"] == 2 * -(-n // batch_size)
+    assert model.history[-1]["step"] == 2 * (1 if n == 5 else -(-n // batch_size))  # a single row joins the others
     assert all(x.isfinite().all() for x in model.state_dict().values())
 
 

@@ -238,7 +238,7 @@ def _accuracy(
     for part, labels in zip(x.split(ROWS_AT_ONCE), y.split(ROWS_AT_ONCE), strict=True):
         guessed = module(_inputs(likelihood, part.to(device))).argmax(-1)
         right += int((guessed == labels.to(device)).sum())
-    return right / len(x)
+    return right / len(x) if len(x) else math.nan
 
 
 def _default_folder() -> Path | None:

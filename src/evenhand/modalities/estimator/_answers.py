@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
-from ...common import check_choice
+from ...common import ArgumentError, check_choice
 from ..inference import decode_in_parts, mixture_log_likelihood, row_seeds
 from ..likelihoods import Likelihood
 from ..models import Experts, MixtureVAE
@@ -113,6 +113,8 @@ def known_and_target(
 
 def chosen_names(network: MixtureVAE, names: str | Sequence[str] | None, what: str = "target") -> list[str]:
     """Some of the modalities; all if None."""
+    if not isinstance(names, str | Iterable | None):
+        raise ArgumentError(what, "be a modality or several of them", repr(names))
     wanted = network.names if names is None else [names] if isinstance(names, str) else list(names)
     for name in wanted:
         if name not in network.names:

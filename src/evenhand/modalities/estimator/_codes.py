@@ -38,5 +38,5 @@ def sample_mixture(mixture: LatentMixture, n: int, seed: int, like: Tensor) -> T
     """New codes ``[n, L]``, of the type of some others."""
     import numpy as np
 
-    drawn: np.ndarray = mixture.sample(n, np.random.default_rng(seed))
+    drawn: np.ndarray = mixture.sample(n, np.random.default_rng(seed % 2**63))
     return torch.as_tensor(drawn).to(like)

@@ -23,6 +23,7 @@ def read_modalities(
     observed: Mapping[str, Any] | None = None,
     *,
     partial: bool = False,
+    what: str = "data",
 ) -> Modalities:
     """Tensors, arrays, lists and frames as `Modalities`; holes become masks.
 
@@ -31,16 +32,17 @@ def read_modalities(
         likelihoods: What the modalities are.
         shapes: The shapes of their items.
         observed: For some modalities, which rows have them.
-        partial: Whether some modalities may be left out.
+        partial: Whether some modalities may be left out, as in rows that nothing is learnt from.
+        what: What the user calls the data.
     """
     if isinstance(data, Modalities):
-        _check_names(data.values, likelihoods, partial)
+        _check_names(data.values, likelihoods, partial, what)
         if observed:
             raise ValueError("observed should be left out where data are Modalities, which have masks of their own.")
-        return _with_something_in_every_row(_checked(data, likelihoods, shapes))
+        return _with_something_in_every_row(_checked(data, likelihoods, shapes, learnt=not partial))
     if not isinstance(data, Mapping):
-        raise ValueError(f"data should be a dictionary of modalities by name. Found {type(data).__name__}.")
-    _check_names(data, likelihoods, partial)
+        raise ValueError(f"{what} should be a dictionary of modalities by name. Found {type(data).__name__}.")
+    _check_names(data, likelihoods, partial, what)
     if not isinstance(observed, Mapping | None):
         raise ArgumentError("observed", "be masks of rows by modality", type(observed).__name__)
     values: dict[str, Tensor] = {}
@@ -52,8 +54,8 @@ def read_modalities(
             there = there & _mask(name, told, len(there)).to(there.device)
         if not there.all():
             masks[name] = there
-        _check_values(name, values[name], there, likelihoods[name])
-        values[name] = _hide(values[name], there, likelihoods[name])
+        _check_values(name, values[name], there, likelihoods[name], learnt=not partial)
+        values[name] = _hide(values[name], there, likelihoods[name].has_holes)
     for name in observed or {}:
         if name not in values:
             raise ValueError(
@@ -63,7 +65,7 @@ def read_modalities(
 
 
 def _checked(
-    rows: Modalities, likelihoods: Mapping[str, Likelihood], shapes: Mapping[str, tuple[int, ...]]
+    rows: Modalities, likelihoods: Mapping[str, Likelihood], shapes: Mapping[str, tuple[int, ...]], *, learnt: bool
 ) -> Modalities:
     """The same rows, in the order of the model, once their values have been looked at."""
     rows = rows.only([name for name in likelihoods if name in rows.values])
@@ -71,8 +73,8 @@ def _checked(
     for name, items in rows.values.items():
         _check_items(name, items, shapes[name])
         used = _items_in_use(rows, name)
-        _check_values(name, items, used, likelihoods[name])
-        values[name] = _hide(items, used, likelihoods[name])
+        _check_values(name, items, used, likelihoods[name], learnt=learnt)
+        values[name] = _hide(items, used, likelihoods[name].has_holes)
     return Modalities(values, rows.index, rows.observed)
 
 
@@ -97,18 +99,18 @@ def _with_something_in_every_row(rows: Modalities) -> Modalities:
     return rows
 
 
-def _check_names(data: Mapping[str, Any], known: Mapping[str, Any], partial: bool) -> None:
+def _check_names(data: Mapping[str, Any], known: Mapping[str, Any], partial: bool, what: str) -> None:
     for name in data:
         if name not in known:
-            raise ValueError(f"data should have the modalities {', '.join(map(repr, known))}. Found {name!r}.")
+            raise ValueError(f"{what} should have the modalities {', '.join(map(repr, known))}. Found {name!r}.")
     absent = [name for name in known if name not in data]
     if not data:
         raise ValueError(
-            f"data should have at least one of the modalities {', '.join(map(repr, known))}. Found none."
+            f"{what} should have at least one of the modalities {', '.join(map(repr, known))}. Found none."
         )
     if absent and not partial:
         raise ValueError(
-            f"data should have the modality {absent[0]!r}. If all of it is missing, give a list of None."
+            f"{what} should have the modality {absent[0]!r}. If all of it is missing, give a list of None."
         )
 
 
@@ -174,22 +176,24 @@ def _check_items(name: str, values: Tensor, shape: tuple[int, ...]) -> None:
         )
 
 
-def _check_values(name: str, values: Tensor, there: Tensor, likelihood: Likelihood) -> None:
+def _check_values(name: str, values: Tensor, there: Tensor, likelihood: Likelihood, *, learnt: bool) -> None:
     shown = values if there.all() else values[there]
     try:
         if not likelihood.has_holes and shown.is_floating_point() and not shown.isfinite().all():
             raise ValueError("values should be finite where a row has them. Found NaN or an infinite one.")
-        likelihood.check(shown)
+        likelihood.check_learnt(shown) if learnt else likelihood.check(shown)
     except ValueError as error:
         raise ValueError(f"{name!r}: {error}") from error
 
 
-def _hide(values: Tensor, there: Tensor, likelihood: Likelihood) -> Tensor:
+def _hide(values: Tensor, there: Tensor, has_holes: bool) -> Tensor:
     """The values with something harmless where nothing is there: NaN and infinity would spread through gradients."""
     if there.all():
         return values
-    harmless = torch.nan if likelihood.has_holes else 1  # a number, a count and a code of every likelihood
-    filling = torch.full((), harmless, dtype=values.dtype, device=values.device)
+    if has_holes:
+        filling = torch.full((), torch.nan, dtype=values.dtype, device=values.device)
+    else:  # an item that is there, since only the likelihood knows what it takes
+        filling = values[there][0] if there.any() else torch.ones((), dtype=values.dtype, device=values.device)
     return torch.where(there.view(-1, *[1] * (values.ndim - 1)), values, filling)
 
 

@@ -101,7 +101,7 @@ def _check_decoder(
 def _check_encoder(
     name: str, encoder: nn.Module, likelihood: Likelihood, shape: tuple[int, ...], n_latent: int
 ) -> None:
-    output = _probe(name, "encoder", encoder, torch.zeros(2, *likelihood.input_shape(shape)))
+    output = _probe(name, "encoder", encoder, _example(likelihood, shape))
     shapes = [_shape_of(part) for part in output] if isinstance(output, tuple | list) else _shape_of(output)
     pair = shapes == [[2, n_latent]] * 2
     if not (pair or shapes == [2, 2 * n_latent]):
@@ -111,6 +111,15 @@ def _check_encoder(
         )
     if pair and not (output[1] > 0).all():
         raise ValueError(f"The encoder of {name!r} should give positive scales. Found {output[1].min().item():.3g}.")
+
+
+def _example(likelihood: Likelihood, shape: tuple[int, ...]) -> Tensor:
+    """Something like what an encoder sees of 2 rows: zeros, which are integers where it sees codes."""
+    try:
+        seen = likelihood.inputs(likelihood.prepare(torch.zeros(2, *shape))).dtype
+    except Exception:  # zero may be no item of a likelihood of a user's own
+        seen = torch.get_default_dtype()
+    return torch.zeros(2, *likelihood.input_shape(shape), dtype=seen)
 
 
 def _probe_decoder(name: str, decoder: nn.Module, n_latent: int) -> tuple[int, ...]:
@@ -132,7 +141,8 @@ def _probe(name: str, what: str, network: nn.Module, example: Tensor) -> Any:
     modes = [(module, module.training) for module in network.modules()]
     try:
         with torch.no_grad():
-            return network.eval()(example.to(parameter.device, parameter.dtype))
+            number = parameter.dtype if example.is_floating_point() else example.dtype
+            return network.eval()(example.to(parameter.device, number))
     except Exception as error:
         raise ValueError(
             f"The {what} of {name!r} should take a tensor of shape {list(example.shape)}. It failed: {error}"

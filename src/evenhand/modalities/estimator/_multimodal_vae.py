@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor, nn
 
-from ...common import LatentMixture, check_choice, check_integer, checked_seed
+from ...common import ArgumentError, LatentMixture, check_choice, check_integer, checked_seed
 from ...impartial import Method
 from ..inference import evaluating, samples_by_row
 from ..likelihoods import Likelihood
@@ -21,7 +21,7 @@ from . import _answers
 from ._build import build_modalities, build_network, chosen_tightness, weights_in_order
 from ._codes import fit_codes, prior_samples, sample_codes, sample_mixture
 from ._conflicts import Conflicts, read_conflicts
-from ._fit import Place, train
+from ._fit import Place, checked_folder, train
 from ._input import read_modalities
 from ._modality import Modality
 from ._weights_file import load_weights, save_weights
@@ -129,13 +129,23 @@ class MultimodalVAE(nn.Module):
         self.shapes = {name: part.shape for name, part in built.items()}
         self.core = ImpartialMixture(network, dimensions, options, impartial)
         self.history: list[dict[str, float]] = []
+        self._seed = seed
         self.register_buffer("codes", torch.empty(0, n_latent))
         self._mixture: LatentMixture | None = None
 
-    def forward(self, data: Modalities | Mapping[str, Any]) -> Step:
-        """The loss of a batch and what it is made of, for a training loop of your own."""
+    def forward(
+        self, data: Modalities | Mapping[str, Any], *, progress: float = 0.0, kl_weight: float | None = None
+    ) -> Step:
+        """The loss of a batch and what it is made of, for a training loop of your own.
+
+        Args:
+            data: The rows of the batch.
+            progress: Number of steps done, which a tightness such as `LooseToTight` goes by.
+            kl_weight: In place of the model's own; that of a model which holds a rate is 1 here.
+        """
         batch = self._read(data).to(self._device)
-        return self.core(batch.values, batch.mask())
+        weight = None if kl_weight is None else torch.full((1,), float(kl_weight), device=self._device)
+        return self.core(batch.values, batch.mask(), kl_weight=weight, progress=progress)
 
     def fit(
         self,
@@ -143,7 +153,7 @@ class MultimodalVAE(nn.Module):
         *,
         epochs: int = 30,
         batch_size: int = 128,
-        learning_rate: float = 1e-3,
+        learning_rate: float | None = None,
         observed: Mapping[str, Any] | None = None,
         validation: float | Modalities | Mapping[str, Any] | None = None,
         clip_norm: float | None = None,
@@ -168,7 +178,7 @@ class MultimodalVAE(nn.Module):
             data: Modalities by name (tensors, arrays, lists with None, frames), `Modalities`, or a torch data set.
             epochs: How often every row is seen.
             batch_size: Rows in a step, of all processes together.
-            learning_rate: Of AMSGrad.
+            learning_rate: Of AMSGrad; None for 0.001.
             observed: Which rows have a modality, where holes are not marked in the data.
             validation: Rows, or the part of the rows, on which the weights with the best reconstruction are chosen:
                 the likelihood of every modality by its dimension, where samples count as in the objective.
@@ -176,17 +186,18 @@ class MultimodalVAE(nn.Module):
             clip_expert_norm: Longest gradient of a row at the posterior of an expert: each is limited on its own.
             kl_warm_up: Number of epochs in which the KL weight rises from 0.
             learning_rate_warm_up: Number of epochs, or the part of one, in which the learning rate rises from 0.
-            optimizer: Makes another optimiser from the parameters.
-            device: "auto", "cpu" or "cuda".
+            optimizer: Makes another optimiser from the parameters, with a learning rate of its own.
+            device: "auto", "cpu", "cuda" or "cuda:1".
             precision: "32", "tf32" (on a GPU), or "bf16" and "16" where it is safe.
             compile: Whether to compile the model and, on a GPU, to replay steps as a CUDA graph: a minute at first,
                 several times faster from then on. Networks must not branch on the numbers that pass through.
             fabric: A launched Lightning Fabric, for several processes; it brings device, precision and loggers.
             logger: A logger of Lightning Fabric, such as its TensorBoardLogger.
-            folder: Where checkpoints are kept. A training that finds one there resumes exactly where it was.
+            folder: Where checkpoints are kept. A training that finds one there resumes exactly where it was; one with
+                other rows or settings is refused.
             checkpoint_every: Steps between checkpoints; None for one after every epoch.
             log_every: Steps between rows of `history`; None for one after every epoch.
-            seed: Of the order of rows, of the noise, and of what methods draw.
+            seed: Of the order of rows, of the noise, of dropout, and of what methods draw.
             verbose: Whether to show progress: a bar on a terminal, elsewhere lines; "auto" none of short trainings.
         """
         seed = checked_seed(seed)
@@ -205,10 +216,11 @@ class MultimodalVAE(nn.Module):
             clip_expert_norm=clip_expert_norm,
             kl_warm_up=kl_warm_up,
             learning_rate_warm_up=learning_rate_warm_up,
-            folder=None if folder is None else Path(folder),
+            folder=checked_folder(folder),
             checkpoint_every=checkpoint_every,
             log_every=log_every,
             seed=seed,
+            seed_of_networks=self._seed,
             verbose=verbose,
         )
         self.history = loop.history
@@ -241,7 +253,7 @@ class MultimodalVAE(nn.Module):
         """
         targets, seed = _answers.chosen_names(self.network, target), checked_seed(seed)
         check_integer("n", n, optional=True)
-        rows = self._read(given, partial=True)
+        rows = self._read(given, partial=True, what="given")
         with evaluating(self.network):
             z = samples_by_row(_answers.posterior(self.network, rows), n or 1, seed)
             return _answers.generate(self.network, z if n else z[0], targets, form, seed)
@@ -276,7 +288,7 @@ class MultimodalVAE(nn.Module):
         check_integer("n", n, optional=True)
         seed = checked_seed(seed)
         with evaluating(self.network):
-            experts = _answers.posterior(self.network, self._read(given, partial=True))
+            experts = _answers.posterior(self.network, self._read(given, partial=True, what="given"))
             return samples_by_row(experts, n, seed) if n else _answers.posterior_mean(experts)
 
     def log_likelihood(
@@ -311,7 +323,14 @@ class MultimodalVAE(nn.Module):
         Returns:
             A `Monitor` with ``sentences()``, ``table()`` and ``plot()`` that also has how its ``experts`` fare.
         """
-        return read_conflicts(self.core, self._read(data), self._generator(0))
+        rows = self._read(data)
+        if not len(rows):
+            raise ArgumentError("data", "have at least one row", "none")
+        return read_conflicts(self.core, rows, self._generator(0))
+
+    def read(self, data: Modalities | Mapping[str, Any]) -> Modalities:
+        """Rows as every method reads them, checked: holes become masks, and what is behind them is harmless."""
+        return self._read(data)
 
     @property
     def network(self) -> MixtureVAE:
@@ -345,8 +364,10 @@ class MultimodalVAE(nn.Module):
     def _generator(self, seed: int) -> torch.Generator:
         return torch.Generator(self._device).manual_seed(seed)
 
-    def _read(self, data: Any, *, partial: bool = False, observed: Mapping[str, Any] | None = None) -> Modalities:
-        return read_modalities(data, self.likelihoods, self.shapes, observed, partial=partial)
+    def _read(
+        self, data: Any, *, partial: bool = False, observed: Mapping[str, Any] | None = None, what: str = "data"
+    ) -> Modalities:
+        return read_modalities(data, self.likelihoods, self.shapes, observed, partial=partial, what=what)
 
     def _latent_samples(self, n: int, latent: str, seed: int) -> Tensor:
         if latent == "prior":
@@ -357,4 +378,5 @@ class MultimodalVAE(nn.Module):
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
         if (saved := state_dict.get(prefix + "codes")) is not None:  # their number depends on the training rows
             self.codes = torch.empty_like(saved, device=self.codes.device, dtype=self.codes.dtype)
+            self._mixture = None
         super()._load_from_state_dict(state_dict, prefix, *args)

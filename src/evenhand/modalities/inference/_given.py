@@ -34,6 +34,20 @@ def all_subsets(names: Iterable[str]) -> list[Subset]:
     return [subset for n in range(1, len(modalities) + 1) for subset in combinations(modalities, n)]
 
 
+def usual_subsets(names: Iterable[str]) -> list[Subset]:
+    """All subsets of up to six modalities; of more only single ones, all but one, and all.
+
+    Example:
+        >>> len(usual_subsets("abcdef")), len(usual_subsets("abcdefg"))
+        (63, 15)
+    """
+    modalities = list(names)
+    n = len(modalities)
+    if n <= MOST_MODALITIES:
+        return all_subsets(modalities)
+    return [subset for size in (1, n - 1, n) for subset in combinations(modalities, size)]
+
+
 @dataclass(frozen=True)
 class GivenBatch:
     """Rows that have all of a subset, and what is known given it.

@@ -122,8 +122,13 @@ class Likelihood(nn.Module, ABC):
         Args:
             x: Stored values without missing ones, ``[N, *shape]``.
         """
-        # zeros and ones in bytes would become 0 and 1 / 255
-        if x.dtype == torch.uint8 and x.numel() and x.max() == 1:
+
+    def check_learnt(self, x: Tensor) -> None:
+        """The same about all rows that are learnt from, which can tell what a few cannot."""
+        self.check(x)
+        # zeros and ones in bytes would become 0 and 1 / 255; of a dark picture alone that could not be said
+        pixels = x.dtype == torch.uint8 and type(self).prepare is Likelihood.prepare
+        if pixels and x.numel() and x.max() == 1:
             raise ValueError(
                 "values should be pixels from 0 to 255 where they are uint8. Found none above 1; convert zeros "
                 "and ones to bool."

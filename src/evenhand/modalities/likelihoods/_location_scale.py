@@ -24,7 +24,7 @@ class LocationScale(Likelihood):
         super().__init__()
         if scale is not None:
             check_number("scale", scale, above=True)
-        self.scale = scale
+        self.scale = None if scale is None else float(scale)
 
     def parameter_shape(self, shape: Shape) -> Shape:
         """Those of the items; an axis of two behind them if the scale is learnt."""

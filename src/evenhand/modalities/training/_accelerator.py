@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import torch
 from torch import nn
 
-from ...common import check_choice
+from ...common import check_choice, find_device
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -19,15 +19,16 @@ Precision = Literal["32", "tf32", "bf16", "16"]
 FABRICS_NAMES: dict[Precision, Any] = {"32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}
 
 
-def make_fabric(device: str, precision: Precision, logger: Any) -> Fabric:
+def make_fabric(device: str | torch.device, precision: Precision, logger: Any) -> Fabric:
     """A Fabric with one device."""
     try:
         from lightning_fabric import Fabric
     except ImportError as error:
         raise ImportError("Training needs lightning-fabric: pip install 'evenhand[multimodal]'") from error
     loggers = [] if logger is None else [logger]
-    accelerator = {"auto": "cuda" if torch.cuda.is_available() else "cpu"}.get(device, device)
-    return Fabric(accelerator=accelerator, devices=1, precision=FABRICS_NAMES[precision], loggers=loggers)
+    found = find_device(device)
+    devices = 1 if found.index is None else [found.index]
+    return Fabric(accelerator=found.type, devices=devices, precision=FABRICS_NAMES[precision], loggers=loggers)
 
 
 def amsgrad(learning_rate: float, fabric: Fabric) -> Callable[[Iterator[nn.Parameter]], torch.optim.Optimizer]:

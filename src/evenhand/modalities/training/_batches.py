@@ -26,6 +26,19 @@ class Batch(NamedTuple):
     observed: Tensor | None
 
 
+def number_of_batches(rows: int, size: int, world: int) -> int:
+    """Of an epoch. The last one may be smaller, but gives every process a row; a single row joins those before."""
+    whole, last = divmod(rows, size)
+    return whole if last == 1 and whole else whole + (last >= world)
+
+
+def _parts(order: Tensor, size: int) -> list[Tensor]:
+    parts = list(order.split(size))
+    if len(parts) > 1 and len(parts[-1]) == 1:  # batch normalisation cannot learn from one row
+        parts[-2:] = [torch.cat(parts[-2:])]
+    return parts
+
+
 def epoch_batches(
     data: Any, size: int, wanted: slice, generator: torch.Generator, device: torch.device, rank: int, world: int
 ) -> Iterator[Batch]:
@@ -42,11 +55,11 @@ def epoch_batches(
     """
     order = torch.randperm(len(data), generator=generator)
     if isinstance(data, Modalities):
-        for index in order.to(data.device).split(size)[wanted]:
+        for index in _parts(order.to(data.device), size)[wanted]:
             batch = data.rows(index[rank::world]).to(device)
             yield Batch(len(index), batch.values, batch.mask())
         return
-    left: Sequence[Tensor] = order.split(size)[wanted]
+    left: Sequence[Tensor] = _parts(order, size)[wanted]
     own = [index[rank::world].tolist() for index in left]
     # a loader draws a number when it starts, also in the middle of an epoch: not from the numbers of the networks
     loader = DataLoader(data, batch_sampler=own, generator=generator)

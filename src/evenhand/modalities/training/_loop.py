@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from ...common import CapturedStep, pack, progress_bar, read_checkpoint, unpack, write_checkpoint
 from ..rows import Modalities
-from ._batches import Batch, epoch_batches
+from ._batches import Batch, epoch_batches, number_of_batches
 from ._check import check_training
 from ._health import EVERY, Health
 from ._held_rate import HeldRate
 from ._luck import drawing_from, luck_of
 from ._means import Means
-from ._random_state import random_states, restore_random_states
+from ._random_state import own_random_numbers, random_states, restore_random_states
 from ._settings import optimizer_settings
 from ._step import Axis, Step, columns_of, first_cause, means_and_counts, squared_columns
 from ._warm_up import WarmUp
@@ -49,7 +49,8 @@ class Loop:
         clip_expert_norm: Longest gradient of a row at the posterior of an expert; see `Watch`.
         kl_warm_up: Number of epochs in which the KL weight rises from 0.
         learning_rate_warm_up: Number of epochs, or the part of one, in which the learning rate rises from 0.
-        seed: Of the order of rows, of the noise, and of what methods draw.
+        seed: Of the order of rows, of the noise, of dropout, and of what methods draw.
+        seed_of_networks: What their first weights came from, for a training that is resumed.
         folder: Where checkpoints are; a training that finds one there resumes from it.
         checkpoint_every: Steps between checkpoints; None for one after every epoch.
         log_every: Steps between rows of the history; None for one after every epoch.
@@ -70,6 +71,7 @@ class Loop:
     kl_warm_up: float = 0
     learning_rate_warm_up: float = 0
     seed: int = 0
+    seed_of_networks: int = 0
     folder: Path | None = None
     checkpoint_every: int | None = None
     log_every: int | None = None
@@ -79,7 +81,12 @@ class Loop:
 
     def run(self) -> None:
         """Train; afterwards the model has the best weights, or the last ones without validation rows."""
-        self._set_up()
+        check_training(self)
+        with own_random_numbers(self.fabric, self.seed):
+            self._set_up()
+            self._train()
+
+    def _train(self) -> None:
         steps = self.steps_per_epoch
         what = what_is_trained(self.model.names, len(self.data), self.epochs, steps)
         verbose = self.verbose if self.fabric.is_global_zero else False
@@ -101,10 +108,8 @@ class Loop:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Number of batches; the last one may be smaller, but gives every process a row."""
-        rows = len(self.data)
-        last = rows % self.batch_size
-        return rows // self.batch_size + (last >= self.fabric.world_size)
+        """Number of batches of an epoch."""
+        return number_of_batches(len(self.data), self.batch_size, self.fabric.world_size)
 
     @property
     def _usual_rows(self) -> int:
@@ -117,7 +122,6 @@ class Loop:
         return self._epoch * self.steps_per_epoch + self._position
 
     def _set_up(self) -> None:
-        check_training(self)
         self._epoch = self._position = 0
         self._best: dict[str, Tensor] | None = None
         self._best_score = float("-inf")
@@ -224,7 +228,7 @@ class Loop:
 
     def _batches(self) -> Iterator[Batch]:
         """The batches of this epoch that are left."""
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self._epoch)
+        generator = torch.Generator().manual_seed((self.seed * 1_000_003 + self._epoch) % 2**63)
         left = slice(self._position, self.steps_per_epoch)
         rank, world = self.fabric.global_rank, self.fabric.world_size
         return epoch_batches(self.data, self.batch_size, left, generator, self._device, rank, world)
@@ -265,7 +269,7 @@ class Loop:
             for index in torch.arange(len(self.validation)).split(self.batch_size):
                 batch = self.validation.rows(index.to(self.validation.device)).to(self._device)
                 noise = self.model.noise(len(index), generator)
-                step = Step(*self.model(batch.values, batch.mask(), noise))
+                step = Step(*self.model(batch.values, batch.mask(), noise, None, float(self._done)))
                 total += step.reconstruction * step.n_reconstruction
                 number += step.n_reconstruction
                 rates += HeldRate.sums(step)
@@ -319,7 +323,10 @@ class Loop:
         return {
             "batch_size": self.batch_size,
             "seed": self.seed,
+            "seed of the networks": self.seed_of_networks,
             "rows": len(self.data),
+            "data (a checksum of some rows)": _fingerprint(self.data),
+            "validation (a checksum of some rows)": _fingerprint(self.validation),
             "epochs": self.epochs,
             "kl_warm_up": self.kl_warm_up,
             "clip_norm": self.clip_norm,
@@ -370,6 +377,11 @@ class Loop:
             self._held.load_state_dict(state["held"])
         if state["best"] is not None:
             self._best = {name: x.to(self._device) for name, x in state["best"].items()}
+
+
+def _fingerprint(rows: Any) -> str | None:
+    """Of rows that are all there; a torch data set may make them anew every time."""
+    return rows.fingerprint() if isinstance(rows, Modalities) else None
 
 
 def _room(device: torch.device) -> float:

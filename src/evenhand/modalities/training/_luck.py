@@ -14,7 +14,7 @@ APART = 1 << 40  # far from the seed of the noise
 
 def luck_of(seed: int, device: torch.device) -> torch.Generator:
     """Where methods draw from."""
-    return torch.Generator(device).manual_seed(seed + APART)
+    return torch.Generator(device).manual_seed((seed + APART) % 2**63)
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -9,6 +11,17 @@ from torch import Tensor
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+
+APART = 1 << 50  # the seeds of processes, which have other rows
+
+
+@contextmanager
+def own_random_numbers(fabric: Fabric, seed: int) -> Iterator[None]:
+    """Within it torch's own generators, which dropout draws from, begin with the seed; those of others stay."""
+    with torch.random.fork_rng(devices=[fabric.device] if fabric.device.type == "cuda" else []):
+        torch.manual_seed((seed + fabric.global_rank * APART) % 2**63)
+        yield
 
 
 def random_states(fabric: Fabric) -> list[Tensor]:
