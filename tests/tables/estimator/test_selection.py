@@ -8,6 +8,7 @@ import torch
 from evenhand.impartial import IMTLG, PAPER_METHODS, THOROUGH_METHODS, Sum
 from evenhand.tables.estimator import Report
 from evenhand.tables.estimator._candidates import KL_WEIGHTS, candidates
+from evenhand.tables.estimator._fitting import Fitting
 from evenhand.tables.estimator._held_out import HeldOut
 from evenhand.tables.estimator._search import CHECKS
 from evenhand.tables.stack import Stack
@@ -225,6 +226,16 @@ def test_time_may_be_limited():
     assert np.isfinite(short.score(frame[:10]))
     with pytest.raises(ValueError, match="max_seconds should be a number of seconds above 0, or None. Found 0"):
         tiny(max_seconds=0).fit(frame)
+
+
+@pytest.mark.parametrize(("seconds", "number"), [(0.01, 1), (None, 4)])
+def test_ways_of_guessing_are_tried_while_there_is_time(monkeypatch, seconds, number):
+    asked = []
+    opinion = Fitting._opinion
+    monkeypatch.setattr(Fitting, "_opinion", lambda self, model, way: asked.append(way) or opinion(self, model, way))
+    model = tiny(model="twoway", max_seconds=seconds).fit(dependent(60, missing=0.1))
+    assert len(asked) == number
+    assert model.direct_ in {way.direct for way in asked}
 
 
 @pytest.mark.parametrize(("hide", "model"), [("auto", "twoway"), (0.5, "twoway"), ("auto", "vae"), (0.0, "vae")])

@@ -99,7 +99,9 @@ class Fitting:
 
     def run(self) -> Outcome:
         """Train all candidates, choose, and describe the best."""
-        begin, search = time.monotonic(), self._search()
+        seconds = self._options.max_seconds
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        search = self._search()
         with progress(self._options.verbose, search) as tick:
             search.tick = tick
             label = search.run()
@@ -107,9 +109,9 @@ class Fitting:
             warnings.warn("Interrupted: the best model so far is kept.", stacklevel=4)
         model = search.stack.model
         self._check_learnt(model)
-        way = self._best_way(model)
-        forest = None if search.interrupted else self._grow(begin)
-        said = self._asked(model, way, forest)
+        way, guessed = self._best_way(model, until)
+        forest = None if search.interrupted else self._grow(until)
+        said = self._asked(model, guessed, forest)
         opinions = self._opinions(model.likelihood, said, forest, way)
         masking = self._masking(model)
         columns = self._describe(model, said, opinions, masking)
@@ -217,17 +219,27 @@ class Fitting:
                 f"the column another kind in the schema, or lower lr (now {self._options.lr:g})."
             )
 
-    def _best_way(self, model: Family) -> Way:
-        """The way with the smallest error on held-out cells: directly, through z (weighted or not), or both."""
+    def _best_way(self, model: Family, until: float) -> tuple[Way, Tensor]:
+        """The way with the smallest error on held-out cells, and what it says of them.
+
+        Directly, through z (weighted or not), or both; as many are tried as there is time for, one at least.
+        """
         options = self._options
         wanted = (False, True) if options.resample == "auto" else (bool(options.resample),)
         ways = [Way(0.0, options.aggregate, options.n_draws, weighted) for weighted in wanted]
         if self._is_direct:
             shares = (1.0, 0.5) if options.aggregate == "mean" else (1.0,)  # medians and modes do not add up
             ways = [replace(way, direct=share) for share in shares for way in ways]
-        guesses = (model.likelihood.decide(self._opinion(model, way)) for way in ways)
-        errors = [float(self._held_out.errors(guess).mean()) for guess in guesses]
-        return ways[int(np.argmin(errors))]
+        best, least = None, math.inf
+        for way in ways:
+            said = self._opinion(model, way)
+            error = float(self._held_out.errors(model.likelihood.decide(said)).mean())
+            if best is None or error < least:
+                best, least = (way, said), error
+            if time.monotonic() > until:
+                break
+        assert best is not None  # there is a way
+        return best
 
     def _opinion(self, model: Family, way: Way) -> Tensor:
         return self._held_out.opinion(model, self._rows, way, self._generator())[0]
@@ -241,12 +253,10 @@ class Fitting:
         )
         return np.where(np.isnan(seen), overall, seen)
 
-    def _grow(self, begin: float) -> Forest | None:
+    def _grow(self, until: float) -> Forest | None:
         """Boosted trees on the training rows; as many as there is time for."""
         if not self._grows_trees:
             return None
-        seconds = self._options.max_seconds
-        until = math.inf if seconds is None else begin + seconds
         return grow_until(until, self._table.rows(self._train), self._preparation.schema, self._seed)
 
     @property
@@ -254,11 +264,11 @@ class Fitting:
         """Whether trees are wanted, and there are rows to weigh them by and columns for them to look at."""
         return self._options.trees and not self._few and 1 < len(self._preparation.schema) <= MOST_COLUMNS
 
-    def _asked(self, model: Family, way: Way, forest: Forest | None) -> Tensor:
-        """What network, trees and means say of held-out cells, ``[3, n, T]``."""
+    def _asked(self, model: Family, guessed: Tensor, forest: Forest | None) -> Tensor:
+        """What network, trees and means say of held-out cells, ``[3, n, T]``; the network has said it."""
         likelihood, table = model.likelihood, self._table.rows(self._train[:COUNTED_ROWS])
         known = (torch.tensor(x, device=self._device) for x in (self._trivial, table.values, table.observed))
-        network, constant = self._opinion(model, way).double(), frequencies(likelihood, *known)
+        network, constant = guessed.double(), frequencies(likelihood, *known)
         trees = self._held_out.ask(forest, likelihood, len(network))
         return torch.stack([network, trees, constant.expand_as(trees)])
 
