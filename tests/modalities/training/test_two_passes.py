@@ -132,7 +132,7 @@ def test_it_works_for_all_experts(choice):
 @pytest.mark.parametrize("number", [1, 2])
 def test_gradients_of_few_samples_are_right_on_average(objective, tightness, gradient, number):
     """Over all that chance can be; the samples themselves stay the same."""
-    net, values, n = network("mixture"), draw(N), 500
+    net, values, n = network("mixture"), draw(N), 200
     options = {"objective": objective, "tightness": tightness, "gradient": gradient, "n_samples": K}
     all_of_them, few = core(net, **options, n_backward=K), core(net, **options, n_backward=number)
     noise = few.noise(N)
@@ -141,7 +141,7 @@ def test_gradients_of_few_samples_are_right_on_average(objective, tightness, gra
     for i in range(n):
         noise[..., -1] = torch.special.ndtri(torch.tensor((i + 0.5) / n))
         total += vector(gradients(few, values, None, noise))
-    torch.testing.assert_close(total / n, expected, atol=8e-3 * expected.abs().max().item(), rtol=8e-3)
+    torch.testing.assert_close(total / n, expected, atol=2e-2 * expected.abs().max().item(), rtol=2e-2)
 
 
 def test_the_value_is_that_of_the_bound():
