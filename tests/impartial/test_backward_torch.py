@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from evenhand.impartial import IMTLG, MGDA, Block, Output, backward, find_blocks, impartial_sum
+from evenhand.impartial import IMTLG, MGDA, Block, GradNorm, Output, backward, find_blocks, impartial_sum
 
 from ._asserts import assert_close
 from ._models import MultiHead
@@ -206,3 +206,123 @@ def test_one_graph_of_place_and_losses():
     y, losses = torch.compile(lambda x: features_and_losses(model, x), backend="aot_eager")(X)
     with pytest.raises(ValueError, match=r"name the place as Output\(module\), which divides the graph"):
         backward(losses, at=y, method=IMTLG())
+
+
+# Half precision: other terms are not taken for rounding, and rounding is not taken for them
+
+
+def trunk_and_heads(dtype):
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float32)
+    trunk, heads, x = nn.Linear(16, 64), [nn.Linear(64, 1) for _ in range(2)], torch.randn(32, 16)
+    with torch.autocast("cpu", dtype):
+        y = trunk(x)
+        losses = [(head(y) - torch.randn(32, 1)).float().square().mean() for head in heads]
+        penalty = 0.5 * y.float().square().sum(1).mean()
+    return trunk, y, losses, penalty
+
+
+@pytest.mark.parametrize("size", [1e-1, 1e-2, 3e-3])
+def test_a_small_penalty_beside_losses_of_half_precision(size):
+    def gradient(total):
+        trunk, y, losses, penalty = trunk_and_heads(torch.bfloat16)
+        (total(y, losses) + size * penalty).backward()
+        return trunk.weight.grad
+
+    alone, _, _, penalty = trunk_and_heads(torch.bfloat16)
+    (size * penalty).backward()
+    expected = gradient(lambda y, losses: sum(losses))
+    found = gradient(lambda y, losses: impartial_sum(losses, at=y, method=IMTLG()))
+    plain = gradient(lambda y, losses: impartial_sum(losses, at=y, method="sum"))
+    torch.testing.assert_close(plain, expected, rtol=2e-2, atol=2e-2 * expected.abs().max().item())
+    trunk, y, losses, _ = trunk_and_heads(torch.bfloat16)
+    impartial_sum(losses, at=y, method=IMTLG()).backward()
+    passed_on = ((found - trunk.weight.grad) * alone.weight.grad).sum() / alone.weight.grad.square().sum()
+    assert float(passed_on) == pytest.approx(1, abs=0.25)
+
+
+def test_rounding_of_half_precision_does_not_drown_a_short_gradient():
+    """The place is in single precision, but what is between it and the losses is not."""
+
+    def gradient(propagate):
+        torch.manual_seed(0)
+        torch.set_default_dtype(torch.float32)
+        trunk, middle = nn.Linear(8, 16), nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 16))
+        heads, x = [nn.Linear(16, 1) for _ in range(2)], torch.randn(32, 8)
+        with torch.autocast("cpu", torch.bfloat16):
+            y = trunk(x).float()
+            z = middle(y)
+            losses = [size * head(z).float().square().mean() for size, head in zip((1e3, 1.0), heads, strict=True)]
+            propagate(losses, y, Block(MGDA(), preserve_norm=False))
+        return trunk.weight.grad
+
+    expected = gradient(lambda losses, y, block: backward(losses, at=y, method=block))
+    found = gradient(lambda losses, y, block: impartial_sum(losses, at=y, method=block).backward())
+    assert_close(found, expected)
+
+
+# Where nothing is recorded, what is frozen, and what is changed in place
+
+
+def test_backward_works_where_nothing_is_recorded():
+    plain, blocked = plain_and_blocked()
+    y, losses = features_and_losses(plain, X)
+    with torch.no_grad():
+        backward(losses, at=y, method=IMTLG())
+    sum(blocked.losses(X)).backward()
+    assert_close(gradients(plain), gradients(blocked))
+
+
+def test_losses_without_gradients_are_named():
+    y = torch.ones(3, requires_grad=True)
+    with pytest.raises(
+        ValueError, match="losses should have one that requires gradients. Found that none of 'a', 'b'"
+    ):
+        backward({"a": torch.tensor(1.0), "b": torch.tensor(2.0)}, at=y, method=IMTLG())
+
+
+def test_the_output_of_a_frozen_module():
+    trunk, head = nn.Linear(3, 4).requires_grad_(False), nn.Linear(4, 1)
+    place = Output(trunk)
+    loss = head(trunk(torch.ones(2, 3))).sum()
+    with pytest.raises(ValueError, match="Found that what Linear returns requires no gradients. If it is frozen"):
+        backward([loss, 2 * loss], at=place, method=IMTLG())
+
+
+def test_an_output_that_is_changed_in_place():
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True), nn.Linear(4, 1))
+    place = Output(model[0])
+    loss = model(torch.ones(2, 3)).sum()
+    with pytest.raises(ValueError, match="what Linear returned was changed in place later: set inplace=False"):
+        backward([loss, 2 * loss], at=place, method=IMTLG())
+    model[1].inplace = False
+    loss = model(torch.ones(2, 3)).sum()
+    backward([loss, 2 * loss], at=place, method=IMTLG())
+
+
+def test_a_checkpoint_leaves_nothing_behind():
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh())
+    place, head = Output(model[0]), nn.Linear(4, 1)
+    y = checkpoint(model, torch.ones(2, 3, requires_grad=True), use_reentrant=False)
+    backward([head(y).sum(), head(y).square().sum()], at=y, method=IMTLG())
+    place.take()  # that of the forward pass
+    with pytest.raises(ValueError, match="was called since its last use"):
+        place.take()
+
+
+# Methods know losses by their names
+
+
+def test_a_method_without_a_block_knows_losses_by_name():
+    def learnt(swap):
+        torch.manual_seed(0)
+        trunk, heads, method = nn.Linear(4, 6), {n: nn.Linear(6, 1) for n in "ab"}, GradNorm(lr=0.1)
+        for step in range(30):
+            y = trunk(torch.randn(8, 4))
+            losses = {n: (1 if n == "a" else 50) * heads[n](y).square().mean() for n in "ab"}
+            if swap and step % 2:
+                losses = dict(reversed(losses.items()))
+            backward(losses, at=y, method=method)
+        return method.state[0]
+
+    assert_close(learnt(True), learnt(False))

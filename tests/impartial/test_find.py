@@ -279,3 +279,21 @@ def test_losses_in_a_list_are_called_by_their_numbers():
     assert found.names == ("0", "1")
     with pytest.raises(ValueError, match="losses should have at least one loss"):
         find_blocks([])
+
+
+def test_sparse_gradients():
+    shared = nn.Embedding(5, 3, sparse=True)
+    y = shared(torch.tensor([0, 2]))
+    (place,) = find_blocks({"a": y[0].sum() + y[1].sum(), "b": 100 * (y[0] * y[1]).sum()}, nn.ModuleList([shared]))
+    assert place.reading.norms.isfinite().all()
+
+
+def test_complex_gradients():
+    x = torch.randn(3, requires_grad=True)
+    y = torch.complex(x, 2 * x)
+    losses = {"a": y.abs().sum(), "b": 2 * (y * y.conj()).real.sum()}
+    (place,) = [place for place in find_blocks(losses) if place.shapes == ((3,),)][:1]
+    expected = [
+        torch.autograd.grad(loss, y, retain_graph=True)[0].abs().square().sum().sqrt() for loss in losses.values()
+    ]
+    assert place.reading.norms.tolist() == pytest.approx([float(n) for n in expected])

@@ -1,5 +1,7 @@
 """Weights on losses: the formulas of their papers, closed forms, and TorchJD as a reference."""
 
+import math
+
 import pytest
 import torch
 from torchjd import scalarization
@@ -232,6 +234,35 @@ def test_famo_needs_the_losses_before_the_step():
 def test_famo_checks_its_arguments(name, value):
     with pytest.raises(ValueError, match=f"{name} should be a number"):
         FAMO(2, **{name: value})
+
+
+@pytest.mark.parametrize("wrong", [math.inf, math.nan])
+def test_famo_survives_a_bad_step(wrong):
+    weighting, losses = FAMO(2), torch.tensor([1.0, 2.0])
+    weighting(losses)
+    weighting.update(losses * torch.tensor([0.9, 1.0]))
+    before = {name: x.clone() for name, x in weighting.state_dict().items()}
+    weighting(losses)
+    weighting.update(torch.tensor([wrong, 2.0]))
+    assert all(torch.equal(x, before[name]) for name, x in weighting.state_dict().items())
+    weighting(losses)
+    weighting.update(losses * torch.tensor([0.9, 1.0]))
+    assert weighting.logits.isfinite().all()
+    assert not torch.equal(weighting.logits, before["logits"])
+
+
+@pytest.mark.parametrize("make", [lambda: FAMO(2), lambda: UncertaintyWeighting(2)])
+def test_losses_by_name_may_come_in_any_order(make):
+    first, second = make(), make()
+    for step in range(4):
+        a, b = torch.tensor(1.0 + step), torch.tensor(0.1)
+        given = {"a": a, "b": b} if step % 2 == 0 else {"b": b, "a": a}
+        assert torch.equal(first({"a": a, "b": b}), second(given))
+        for weighting, losses in ((first, {"a": a, "b": b}), (second, given)):
+            if isinstance(weighting, FAMO):
+                weighting.update({name: loss / 2 if name == "a" else loss for name, loss in losses.items()})
+    with pytest.raises(ValueError, match=r"losses should have the names \['a', 'b'\] of the first step. Found"):
+        second({"a": a, "c": b})
 
 
 def test_famo_is_saved_and_goes_on():

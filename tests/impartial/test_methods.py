@@ -448,6 +448,24 @@ def test_gradnorm_a_head_that_is_missing_when_norms_are_noted(missing, several):
     torch.testing.assert_close(method.state[3], torch.ones_like(method.state[3]))
 
 
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_gradnorm_a_head_that_is_rarely_there_keeps_its_weight(several, alpha):
+    """Its weight would rise in every step without it, and in the end it would have all of it."""
+    generator = torch.Generator().manual_seed(0)
+    method = GradNorm(alpha, lr=1e-2)
+    for step in range(1500):
+        norms = 0.5 + torch.rand(3, generator=generator)
+        norms[2] *= step % 25 == 0
+        gram = torch.diag(norms.square())
+        method.weights(gram.expand(2, 3, 3) if several else gram)
+        if step % 25 == 24:
+            before = method.state.clone()
+    assert (method.state[0].softmax(-1) * 3 - 1).abs().max() < 0.35
+    method.weights((gram.expand(2, 3, 3) if several else gram) * 0)  # nobody is there
+    assert_close(method.state[:3, ..., 2], before[:3, ..., 2])
+
+
 def test_gradnorm_saves_and_loads_its_state():
     method, gram = GradNorm(0.5), torch.diag(torch.tensor([1.0, 4, 9]))
     for _ in range(30):

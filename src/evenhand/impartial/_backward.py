@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import overload
 
+import torch
 from torch import Tensor
 from torch._compile import _disable_dynamo
 
@@ -54,7 +55,8 @@ def backward(
         >>> reading.shares
         tensor([0.5000, 0.5000])
     """
-    total, settlement = make_sum(losses, at, method, alone=True)
+    with torch.enable_grad():  # as `Tensor.backward`, it also works where nothing is recorded
+        total, settlement = make_sum(losses, at, method, alone=True)
     try:
         total.backward()
     finally:

@@ -88,7 +88,7 @@ class FAMO(LossWeighting):
         """Learn from the losses of the same batch after the step of the optimiser."""
         if self._before is None:
             raise RuntimeError("update needs to know the losses before the step: call the weighting on them first.")
-        slope = self._slope(self._before - self._logs(stacked(losses)))
+        slope = self._slope(self._before - self._logs(stacked(self.in_order(losses))))
         self._before = None
         self._descend(slope)
 
@@ -103,12 +103,13 @@ class FAMO(LossWeighting):
 
     def _descend(self, slope: Tensor) -> None:
         # Adam by hand: nothing to add to an optimiser, and nothing that a CUDA graph could not record
-        self.steps.add_(1)
-        self.moments[0].lerp_(slope, 1 - BETAS[0])
-        self.moments[1].lerp_(slope.square(), 1 - BETAS[1])
+        valid = slope.sum(-1, keepdim=True).isfinite()  # a loss that is not finite teaches nothing
+        new = [torch.lerp(x, old, b) for x, old, b in zip((slope, slope.square()), self.moments, BETAS, strict=True)]
+        self.moments.copy_(torch.where(valid, torch.stack(new), self.moments))
+        self.steps.add_(valid.any())
         mean = self.moments[0] / (1 - BETAS[0] ** self.steps)
         size = (self.moments[1] / (1 - BETAS[1] ** self.steps)).sqrt() + EPSILON
-        self.logits.sub_(self.lr * mean / size)
+        self.logits.sub_(torch.where(valid, self.lr * mean / size, 0.0))
 
     def extra_repr(self) -> str:
         return f"shape={tuple(self.logits.shape)}, lr={self.lr}, decay={self.decay}"

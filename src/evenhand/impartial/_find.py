@@ -12,6 +12,7 @@ from torch.autograd.graph import GradientEdge, Node
 
 from ._address import Address, address_of
 from ._base_block import neutral_blocks
+from ._block import dense
 from ._graph import Edge, base_of, inputs_of, parameter_of
 from ._losses import check_loss, named_losses
 from ._naming import Naming
@@ -198,6 +199,7 @@ def _gradients(losses: list[Tensor], edges: list[Edge]) -> dict[Edge, list[Tenso
 
 def _head_gradients(gradients: list[Tensor | None], heads: tuple[tuple[int, ...], ...]) -> Tensor | None:
     """The gradients of all heads, ``[T, *shape]``, or None if fewer than two of them are not zero."""
+    gradients = [None if g is None else dense(g) for g in gradients]
     like = next((g for g in gradients if g is not None), None)
     if like is None:
         return None
@@ -209,6 +211,10 @@ def _head_gradients(gradients: list[Tensor | None], heads: tuple[tuple[int, ...]
     stacked = torch.stack(rows)
     alive = (stacked != 0).flatten(1).any(1)  # NaN is alive
     return stacked if alive.sum() > 1 else None
+
+
+def _real(rows: Tensor) -> Tensor:
+    return torch.view_as_real(rows.resolve_conj()) if rows.is_complex() else rows
 
 
 def _disjoint(rows: Tensor) -> bool:
@@ -223,7 +229,7 @@ def _describe(
     place: str,
     kind: str,
 ) -> FoundBlock:
-    flat = torch.cat([s.flatten(1).double() for s in stacks], dim=1)
+    flat = torch.cat([_real(s).flatten(1).double() for s in stacks], dim=1)
     labels = list(losses)
     return FoundBlock(
         place=place,

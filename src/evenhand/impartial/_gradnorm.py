@@ -88,7 +88,7 @@ class GradNorm(Scaling):
             reference = [norm if known == 0 else known for norm, known in zip(norms, reference, strict=True)]
             slope = slope_of(norms, weights, reference, self.alpha)
             if slope is not None:
-                learnt = adam(logits, mean, square, slope, steps + 1, self.lr) + reference
+                learnt = adam(logits, mean, square, slope, norms, steps + 1, self.lr) + reference
                 state.copy_(as_tensor(learnt, state.dtype).view_as(state))
                 self.steps.fill_(steps + 1)
         return as_tensor(weights, state.dtype)
@@ -101,14 +101,14 @@ class GradNorm(Scaling):
         return KernelStep(_settle_kernel.GRADNORM, numbers, self.state, self.steps)
 
     def _learn(self, norms: Tensor, weights: Tensor) -> None:
-        logits, mean, square, _ = self.state.unbind(0)
         slope, reference = self._slope(norms, weights)
         steps = self.steps + 1
-        mean = torch.lerp(slope, mean, BETAS[0])
-        square = torch.lerp(slope.square(), square, BETAS[1])
+        mean = torch.lerp(slope, self.state[1], BETAS[0])
+        square = torch.lerp(slope.square(), self.state[2], BETAS[1])
         size = (square / (1 - BETAS[1] ** steps)).sqrt() + EPSILON
-        logits = torch.addcdiv(logits, mean / (1 - BETAS[0] ** steps), size, value=-self.lr)
-        learnt = torch.stack([logits, mean, square, reference])
+        logits = torch.addcdiv(self.state[0], mean / (1 - BETAS[0] ** steps), size, value=-self.lr)
+        moved = torch.where(norms != 0, torch.stack([logits, mean, square]), self.state[:3])
+        learnt = torch.cat([moved, reference.unsqueeze(0)])
         valid = slope.sum(-1, keepdim=True).isfinite()
         self.state.copy_(torch.where(valid, learnt, self.state))
         self.steps.add_(valid.any())
@@ -128,9 +128,10 @@ class GradNorm(Scaling):
             mean = (ratio.sum(-1, keepdim=True) / number).clamp(min=FLOOR)
             target = target * (ratio / mean) ** self.alpha
         pull = norms * (weighted - target).sign()
-        # through the softmax: dw_s / da_t = w_s (delta_st - w_t / T)
-        common = (pull * weights).mean(-1, keepdim=True)
-        return weights * (pull - common), reference
+        # through the softmax over the heads that are there: dw_s / da_t = w_s (delta_st - w_t / their sum)
+        there = weights.where(active, 0.0)
+        common = (pull * weights).sum(-1, keepdim=True) / (there.sum(-1, keepdim=True) + TINY)
+        return there * (pull - common), reference
 
     def _start(self, norms: Tensor) -> None:
         if self.state.numel() == 0:

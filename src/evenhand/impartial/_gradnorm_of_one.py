@@ -39,20 +39,25 @@ def slope_of(norms: Numbers, weights: Numbers, reference: Numbers, alpha: float)
         mean = max(sum(ratios) / number, FLOOR)
         targets = [t * (r / mean) ** alpha for t, r in zip(targets, ratios, strict=True)]
     pull = [n * ((x > t) - (x < t)) for n, x, t in zip(norms, weighted, targets, strict=True)]
-    # through the softmax: dw_s / da_t = w_s (delta_st - w_t / T)
-    common = sum(p * w for p, w in zip(pull, weights, strict=True)) / len(weights)
-    slope = [w * (p - common) for w, p in zip(weights, pull, strict=True)]
+    # through the softmax over the heads that are there: dw_s / da_t = w_s (delta_st - w_t / their sum)
+    there = sum(w for w, n in zip(weights, norms, strict=True) if n != 0)
+    common = sum(p * w for p, w in zip(pull, weights, strict=True)) / (there or 1.0)
+    slope = [w * (p - common) if n != 0 else 0.0 for w, p, n in zip(weights, pull, norms, strict=True)]
     return slope if isfinite(sum(slope)) else None
 
 
-def adam(logits: Numbers, mean: Numbers, square: Numbers, slope: Numbers, step: int, lr: float) -> Numbers:
-    """Logits, and then moments, after the Adam step of that number."""
+def adam(
+    logits: Numbers, mean: Numbers, square: Numbers, slope: Numbers, norms: Numbers, step: int, lr: float
+) -> Numbers:
+    """Logits, and then moments, after the Adam step of that number; a head without gradient stays where it is."""
     first, second = BETAS
-    mean = [first * m + (1 - first) * s for m, s in zip(mean, slope, strict=True)]
-    square = [second * q + (1 - second) * s * s for q, s in zip(square, slope, strict=True)]
+    steps = list(zip(slope, norms, strict=True))
+    mean = [first * m + (1 - first) * s if n != 0 else m for m, (s, n) in zip(mean, steps, strict=True)]
+    square = [second * q + (1 - second) * s * s if n != 0 else q for q, (s, n) in zip(square, steps, strict=True)]
     rate, unbias = lr / (1 - first**step), 1 / (1 - second**step)
     moves = [rate * m / (sqrt(q * unbias) + EPSILON) for m, q in zip(mean, square, strict=True)]
-    return [a - move for a, move in zip(logits, moves, strict=True)] + mean + square
+    moved = zip(logits, moves, norms, strict=True)
+    return [a - move if n != 0 else a for a, move, n in moved] + mean + square
 
 
 def _active(norms: Numbers) -> int:

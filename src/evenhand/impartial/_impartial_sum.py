@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -15,10 +16,11 @@ from torch.autograd import Variable
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.utils.hooks import RemovableHandle
 
-from ._base_block import neutral_in_this_thread
+from ._base_block import BaseBlock, neutral_in_this_thread
 from ._block import dense
 from ._guards import check_plain_autograd, forbid_double_backward
-from ._losses import named_losses
+from ._losses import check_learning, named_losses
+from ._method import Method
 from ._places import At, How, Place, places_of
 
 
@@ -72,6 +74,7 @@ def make_sum(
     named = named_losses(losses)
     check_plain_autograd(*named.values())
     places = places_of(at, how, named)
+    check_learning(named)
     named = _in_known_order(named, places)
     settlement = Settlement(named, places, alone)
     return _ImpartialSum.apply(settlement, *named.values()), settlement
@@ -79,8 +82,16 @@ def make_sum(
 
 def _in_known_order(losses: dict[str, Tensor], places: Sequence[Place]) -> dict[str, Tensor]:
     """The losses as a block knows their names, since methods remember heads by their place."""
-    known = next((place.block.head_names for place in places if place.block.head_names), None)
+    known = next((names for place in places if (names := _names_at(place.block))), None)
     return {name: losses[name] for name in known} if known and set(known) == set(losses) else losses
+
+
+_names_of: WeakKeyDictionary[Method, tuple[str, ...]] = WeakKeyDictionary()
+"""The losses that methods have met, also those without a block that stays."""
+
+
+def _names_at(block: BaseBlock) -> tuple[str, ...] | None:
+    return block.head_names or _names_of.get(block.method)
 
 
 class _ImpartialSum(torch.autograd.Function):
@@ -119,18 +130,21 @@ class Settlement:
         # their places in the graph; the numbers have served
         self._roots = [get_gradient_edge(loss) if loss.requires_grad else None for loss in losses.values()]
         self._alone = alone
+        devices = {loss.device.type for loss in losses.values()}
+        self._in_half = any(torch.is_autocast_enabled(device) for device in devices)
         self._handles: list[RemovableHandle] = []
 
     def prepare(self, scales: Sequence[Tensor]) -> None:
         """Settle now, inside of a backward pass; each place replaces its gradient later in the same pass."""
         self.close()
         rows = self._gradients(scales)
+        together = self._together(rows, scales)
         replacements = []
         start = 0
         for place in self.places:  # all are settled before the first hook is set
             end = start + len(place.edges)
             here = [row[start:end] for row in rows]
-            replacements += self._settle(place, here)
+            replacements += self._settle(place, here, together and together[start:end])
             start = end
         self._handles = [_replace_once(*replacement) for replacement in replacements]
         # for places that this pass does not come by, as when only gradients of heads are asked for
@@ -149,19 +163,36 @@ class Settlement:
         nothing = [None] * len(edges)
         with neutral_in_this_thread():  # blocks on the way have to settle nothing, with one loss at a time
             return [
-                nothing if root is None else _gradients_at(edges, root, scale)
+                nothing if root is None else _gradients_at(edges, [root], [scale])
                 for root, scale in zip(self._roots, scales, strict=True)
             ]
 
+    def _together(
+        self, rows: Sequence[Sequence[Tensor | None]], scales: Sequence[Tensor]
+    ) -> Sequence[Tensor | None] | None:
+        """What all losses bring in one pass, with its rounding, where half precision makes that large.
+
+        Otherwise other terms could not be told from rounding: the sum of gradients of single losses has another one.
+        """
+        half = self._in_half or any(g is not None and _is_half(g) for row in rows for g in row)
+        if self._alone or not half:
+            return None
+        pairs = [(root, scale) for root, scale in zip(self._roots, scales, strict=True) if root is not None]
+        edges = tuple(edge for place in self.places for edge in place.edges)
+        with neutral_in_this_thread():
+            return _gradients_at(edges, [root for root, _ in pairs], [scale for _, scale in pairs])
+
     def _settle(
-        self, place: Place, rows: Sequence[Sequence[Tensor | None]]
+        self, place: Place, rows: Sequence[Sequence[Tensor | None]], together: Sequence[Tensor | None] | None
     ) -> list[tuple[GradientEdge, Tensor, Plain | None]]:
         """The edges of a place that losses reach, what they will pass on, and what they would have."""
-        place.block.head_names = self._names
+        place.block.head_names = _names_of[place.block.method] = self._names
         totals = place.settle(rows)
+        uses = zip(*rows, strict=True)
+        brought = [(None, use) for use in uses] if together is None else list(zip(together, uses, strict=True))
         reached = [
-            (edge, total, use)
-            for edge, total, use in zip(place.edges, totals, zip(*rows, strict=True), strict=True)
+            (edge, total, what)
+            for edge, total, what in zip(place.edges, totals, brought, strict=True)
             if total is not None
         ]
         if not reached:
@@ -171,13 +202,15 @@ class Settlement:
                 "place and the losses, name the place as Output(module), which divides the graph there. The same "
                 "helps where a trainer has wrapped the model, so that what it returns are copies."
             )
-        return [(edge, total, None if self._alone else Plain.of(use)) for edge, total, use in reached]
+        return [(edge, total, None if self._alone else Plain.of(*what)) for edge, total, what in reached]
 
 
-def _gradients_at(edges: tuple[GradientEdge, ...], root: GradientEdge, scale: Tensor) -> Sequence[Tensor | None]:
+def _gradients_at(
+    edges: tuple[GradientEdge, ...], roots: Sequence[GradientEdge], scales: Sequence[Tensor]
+) -> Sequence[Tensor | None]:
     # what torch.autograd.grad does, without preparations that take as long as the gradients of a small head
     return Variable._execution_engine.run_backward(
-        (root,), (scale,), True, False, edges, allow_unreachable=True, accumulate_grad=False
+        tuple(roots), tuple(scales), True, False, edges, allow_unreachable=True, accumulate_grad=False
     )
 
 
@@ -194,10 +227,13 @@ class Plain:
     rounding: Tensor
 
     @classmethod
-    def of(cls, gradients: Sequence[Tensor | None]) -> Plain:
-        """Of the gradients of all losses; the last comes first, as in that pass, so that rounding is the same."""
+    def of(cls, together: Tensor | None, gradients: Sequence[Tensor | None]) -> Plain:
+        """Of what all losses bring in one pass, if that is known, or of the gradients of each."""
+        if together is not None:
+            return cls(dense(together), torch.zeros((), device=together.device))
+        # the last comes first, as in that pass, so that rounding is the same
         brought = [dense(g) for g in reversed(gradients) if g is not None]
-        digits = torch.finfo(brought[0].dtype).eps * (4 if _is_half(brought[0]) else 16)
+        digits = torch.finfo(brought[0].dtype).eps * 16
         return cls(reduce(add, brought), digits * reduce(add, map(_length, brought)))
 
     def others(self, arrived: Tensor) -> Tensor:

@@ -71,6 +71,7 @@ class LogReadings(Base):
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         """Lightning calls it once a step, when all gradients of the step are there."""
         super().on_before_optimizer_step(optimizer)
-        if (self.global_step + 1) % self.trainer.log_every_n_steps == 0:  # steps whose numbers reach the loggers
+        every = self.trainer.log_every_n_steps
+        if every and (self.global_step + 1) % every == 0:  # steps whose numbers reach the loggers
             self.monitor.record(self.global_step)
             self.log_dict(self.monitor.latest())

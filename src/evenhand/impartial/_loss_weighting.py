@@ -18,12 +18,24 @@ class LossWeighting(nn.Module, ABC):
     may stand behind it, and settles the gradients of the losses as they are weighed.
 
     The T losses are a mapping, a sequence or one tensor ``[..., T]``. Each is a number; a stack of models has one
-    for every replica, and then so has the total.
+    for every replica, and then so has the total. A mapping may come in any order: that of the first one stays.
     """
+
+    _names: list[str] | None = None
 
     def forward(self, losses: Losses, /) -> Tensor:
         """The weighted total, in the shape of one loss."""
-        return self.total(stacked(losses))
+        return self.total(stacked(self.in_order(losses)))
+
+    def in_order(self, losses: Losses) -> Losses:
+        """The losses of a mapping in the order of the first one; others as they are."""
+        if not isinstance(losses, Mapping):
+            return losses
+        if self._names is None:
+            self._names = list(losses)
+        if set(losses) != set(self._names):
+            raise ValueError(f"losses should have the names {self._names} of the first step. Found {list(losses)}.")
+        return [losses[name] for name in self._names]
 
     @abstractmethod
     def total(self, losses: Tensor, /) -> Tensor:

@@ -24,6 +24,13 @@ def named_losses(losses: Mapping[str, Tensor] | Sequence[Tensor]) -> dict[str, T
     return named
 
 
+def check_learning(losses: Mapping[str, Tensor]) -> None:
+    """One of the losses at least must have gradients."""
+    if not any(loss.requires_grad for loss in losses.values()):
+        names = ", ".join(map(repr, losses))
+        raise ValueError(f"losses should have one that requires gradients. Found that none of {names} does.")
+
+
 def check_loss(name: str | int, loss: object) -> Tensor:
     """A loss is a tensor with one number."""
     if not isinstance(loss, Tensor) or loss.numel() != 1:

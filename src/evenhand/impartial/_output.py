@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch._compile import _disable_dynamo
 
@@ -34,6 +35,7 @@ class Output:
         if not isinstance(module, nn.Module):
             raise ValueError(f"module should be a torch.nn.Module. Found {type(module).__name__}.")
         self._tensor: Tensor | None = None
+        self._version = 0
         self._handle = module.register_forward_hook(self._remember)
         self._kind = type(module).__name__
 
@@ -44,8 +46,9 @@ class Output:
                 f"module should return a tensor to be a place for backward(). Found that {self._kind} returns "
                 f"{type(output).__name__}; take a part of it that returns a tensor, or give backward() the tensor."
             )
-        if output.requires_grad:
-            self._tensor = output
+        if not torch.is_grad_enabled() or torch._C._current_graph_task_id() != -1:
+            return  # a checkpoint that computes once more, in a backward pass
+        self._tensor, self._version = output, output._version
 
     def take(self) -> Tensor:
         """The latest output; it is not kept any longer."""
@@ -56,6 +59,17 @@ class Output:
                 "recorded, then backward() once."
             )
         tensor, self._tensor = self._tensor, None
+        if not tensor.requires_grad:
+            raise ValueError(
+                f"at should be the Output of a module that learns, or behind which something does. Found that what "
+                f"{self._kind} returns requires no gradients. If it is frozen, there is nothing to settle: add the "
+                "losses up."
+            )
+        if tensor._version != self._version:
+            raise ValueError(
+                f"at should be an Output that stays as it is. Found that what {self._kind} returned was changed in "
+                "place later: set inplace=False in what follows it, or take the Output of that."
+            )
         return tensor
 
     def close(self) -> None:

@@ -211,7 +211,9 @@ def _gradnorm(
     else:
         ahead = tl.where(tl.abs(ahead) <= 5e-7 * target, 0.0, ahead)
     pull = norms * tl.where(ahead > 0, 1.0, tl.where(ahead < 0, -1.0, ahead))  # NaN stays
-    slope = tl.where(real, weights * (pull - tl.sum(pull * weights, 0) / heads), 0.0)
+    there = real & (norms != 0)
+    common = tl.sum(pull * weights, 0) / (tl.sum(tl.where(there, weights, 0.0), 0) + 1e-30)
+    slope = tl.where(there, weights * (pull - common), 0.0)
     steps = (done + 1).to(tl.float64)
     mean = slope + 0.9 * (mean - slope)
     square = slope * slope + 0.999 * (square - slope * slope)
@@ -220,9 +222,10 @@ def _gradnorm(
     total = tl.sum(slope, 0)
     doubt = (total - total) + tl.zeros([BLOCK], tl.float64)  # 0 if it is neither infinite nor NaN
     valid = real & (doubt == 0)
-    tl.store(state + index, logits, mask=valid)
-    tl.store(state + plane + index, mean, mask=valid)
-    tl.store(state + 2 * plane + index, square, mask=valid)
+    moved = there & (doubt == 0)
+    tl.store(state + index, logits, mask=moved)
+    tl.store(state + plane + index, mean, mask=moved)
+    tl.store(state + 2 * plane + index, square, mask=moved)
     tl.store(state + 3 * plane + index, reference, mask=valid)
     following = tl.where(total - total == 0, done + 1, done)
     tl.atomic_max(tl.load(memory + 3).to(tl.pointer_type(tl.int64)), following)
