@@ -47,8 +47,8 @@ Family = Annotated[
     str | None,
     typer.Option(
         "--family",
-        help=f"The kind of network: {', '.join(FAMILIES)}. By default the first, which guesses cells directly "
-        "(acquire: vaem).",
+        help=f"The kind of network: {', '.join(FAMILIES)}. The first guesses cells directly, and is the default but "
+        "for acquire.",
         show_default=False,
     ),
 ]

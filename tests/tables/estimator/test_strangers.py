@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
 
 from evenhand.common import ArgumentError
+from evenhand.tables import Column
 from evenhand.tables.estimator import TabularVAE
 
 from ._tables import fitted, same, table, tiny
@@ -170,3 +172,46 @@ def test_numbers_that_cannot_be_learnt_are_named_before_training():
 def test_a_column_without_a_name_keeps_it():
     frame = pl.DataFrame({"a": RNG.normal(size=N), "": RNG.normal(size=N)})
     assert tiny().fit(frame).sample(2).columns == ["a", ""]
+
+
+# Zeros, columns called by numbers, and other moods of torch
+
+
+@pytest.mark.parametrize("offset", [0.001, 1.0])
+def test_zeros_that_are_raised_to_other_numbers_are_drawn(offset):
+    """Where the offset is above the smallest number, zeros and small numbers are one to the model."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"a": np.where(rng.random(90) < 0.4, 0, np.exp(rng.normal(size=90))), "b": rng.normal(size=90)}
+    )
+    model = tiny(model="twoway", schema={"a": Column("a", "positive", zero_offset=offset)}).fit(frame)
+    assert (model.sample(300)["a"] == 0).mean() > 0.2
+
+
+def test_columns_called_by_numbers():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 9, (60, 3)), columns=[0, 1, 2])
+    model = tiny(schema={2: "real"}, model="vae").fit(frame.mask(rng.random((60, 3)) < 0.2))
+    assert str(model.schema_["2"].kind) == "real"
+    few = frame[:4].astype(float).mask(np.array([[False, True, True]] * 4))
+    assert [list(wish) for wish in model.acquire(few, 2)] == [["1"]] * 4
+
+
+@pytest.mark.parametrize("mood", [torch.no_grad, torch.inference_mode])
+def test_fit_where_nothing_is_recorded(mood):
+    with mood():
+        model = tiny().fit(table())
+    assert same(model.transform(table()), tiny().fit(table()).transform(table()))
+
+
+def test_nothing_is_certain():
+    """log p of no cell is 0."""
+    model, frame = fitted(), table()
+    scores = model.score_samples(frame.reset_index(drop=True).reindex([0, 1, 2, -1, -2, -3]))
+    assert (scores[3:] == 0).all()
+    assert (scores[:3] != 0).all()
+
+
+def test_marginals_are_matched_or_not():
+    with pytest.raises(ValueError, match="match_marginals should be True or False. Found 'bogus'"):
+        fitted().sample(3, match_marginals="bogus")

@@ -203,7 +203,7 @@ def test_a_saved_model_does_what_it_did(fitted, holes, tmp_path):
     pd.testing.assert_frame_equal(again.sample(3), fitted.sample(3))
     assert again.shares_ == fitted.shares_
     assert (again.error_, again.rate_) == (fitted.error_, fitted.rate_)
-    assert again.get_params() == fitted.get_params() | {"schema": fitted.schema_}
+    assert again.get_params() == fitted.get_params()
 
 
 def test_files_that_are_something_else(fitted, tmp_path):
@@ -270,3 +270,58 @@ def test_a_gap_that_is_lost_in_whole_years_is_refused(fitted, holes):
 def test_a_time_that_does_not_move_is_named(panel):
     with pytest.raises(ValueError, match="time should be a column of numbers or dates that differ. Found 'year'"):
         LongitudinalVAE(id="who", time="year", unsupported="ignore").fit(panel[panel["year"] == 2000])
+
+
+# Times that are whole, other names, and other moods of torch
+
+
+@pytest.mark.parametrize("gap", [None, 1.5, 2])
+def test_a_forecast_is_for_the_time_that_is_written(gap):
+    """And its gap is the same for all, also where times are whole and the usual gap is not."""
+    rng = np.random.default_rng(0)
+    frame = pd.concat(
+        pd.DataFrame({"who": i, "year": [0, 1, 3] if i % 2 else [1, 2, 4], "a": rng.normal(size=3)})
+        for i in range(10)
+    )
+    one = model().fit(frame)
+    assert one._fitted.clock.gap == 1.5
+    found = one.forecast(frame, gap)
+    assert set(found["year"].to_numpy() - frame.groupby("who")["year"].max().to_numpy()) == {2}
+    pd.testing.assert_frame_equal(found, one.forecast(frame, 2))
+    with pytest.raises(ValueError, match="gap should lead to a later time"):
+        one.forecast(frame, 1e20)
+
+
+def test_a_column_without_a_value_is_refused(panel):
+    schema = model().fit(panel).schema_
+    with pytest.raises(ValueError, match="X should have values in all columns of the schema. Found none in level"):
+        model(schema=schema).fit(panel.assign(level=np.nan))
+
+
+def test_a_loaded_model_is_refitted_to_other_categories(panel, tmp_path):
+    model().fit(panel).save(tmp_path / "model.safetensors")
+    loaded = LongitudinalVAE.load(tmp_path / "model.safetensors")
+    assert loaded.schema is None
+    other = panel.assign(sort=panel["sort"].replace({panel["sort"].iloc[0]: "new"}))
+    assert "new" in set(loaded.fit(other).transform(other)["sort"])
+    kinds = {"visits": "real"}
+    model(schema=kinds).fit(panel).save(tmp_path / "model.safetensors")
+    assert LongitudinalVAE.load(tmp_path / "model.safetensors").schema == kinds
+
+
+def test_columns_called_by_numbers(panel):
+    numbered = panel.rename(columns={"level": 0})
+    one = model().fit(numbered)
+    assert set(one.sample(2).columns) == set(numbered.columns)
+
+
+@pytest.mark.parametrize("mood", [torch.no_grad, torch.inference_mode])
+def test_fit_where_nothing_is_recorded(panel, mood):
+    with mood():
+        one = model().fit(panel)
+    pd.testing.assert_frame_equal(one.forecast(panel), model().fit(panel).forecast(panel))
+
+
+def test_verbose_is_yes_or_no(panel):
+    with pytest.raises(ValueError, match="verbose should be True or False. Found 'bogus'"):
+        model(verbose="bogus").fit(panel)

@@ -24,7 +24,7 @@ def wishes(
 
 
 def _place(schema: Schema, target: str) -> int:
-    names = list(schema.names)
+    names, target = list(schema.names), str(target)
     if target not in names:
         why = f"It is ignored: {schema.ignored[target]}" if target in schema.ignored else ""
         raise ArgumentError("target", f"be one of the columns {', '.join(map(repr, names))}", repr(target), why)

@@ -24,7 +24,7 @@ class Exact:
     Attributes:
         columns: The numbers' places in the schema, ``[n]``.
         drawn: What is drawn, sorted, ``[n, M]`` in the units of the model.
-        values: The same in the units of the data.
+        values: The same in the units of the data; NaN where several numbers are one to the model.
     """
 
     columns: NDArray[np.int64]
@@ -41,9 +41,12 @@ class Exact:
             seen = table.observed[:, d]
             encoded, original = batch.values[:, d].numpy()[seen], table.values[seen, d]
             if len(encoded):
-                order = np.argsort(encoded, kind="stable")
-                places = np.searchsorted(encoded[order], drawn[i]).clip(max=len(order) - 1)
-                values[i] = original[order][places]
+                order = np.lexsort((original, encoded))
+                encoded, original = encoded[order], original[order]
+                first = np.searchsorted(encoded, drawn[i]).clip(max=len(order) - 1)
+                final = (np.searchsorted(encoded, drawn[i], side="right") - 1).clip(min=first)
+                same = np.isclose(original[first], original[final], rtol=1e-5, atol=0.0)
+                values[i] = np.where(same, original[first], np.nan)  # zeros that were raised to others
         return cls(columns, drawn, values)
 
     def restore(self, drawn: NDArray[np.float32], decoded: Array) -> Array:
@@ -51,6 +54,6 @@ class Exact:
         exact = decoded.copy()
         for i, d in enumerate(self.columns):
             places = np.searchsorted(self.drawn[i], drawn[:, d]).clip(max=self.drawn.shape[1] - 1)
-            known = self.drawn[i][places] == drawn[:, d]
+            known = (self.drawn[i][places] == drawn[:, d]) & ~np.isnan(self.values[i][places])
             exact[known, d] = self.values[i][places[known]]
         return exact

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...common import ArgumentError, LatentMixture
+from ...common import ArgumentError, LatentMixture, check_flag
 from ..families import Family
 from ..frames import Form, RawTable
 from ..inference import draws, encode, log_likelihood, reconstruct, reveal, rows_from_codes, rows_from_prior
@@ -137,6 +137,8 @@ class Fitted:
         self, n: int, table: RawTable | None, latent: str, match_marginals: bool | str, generator: torch.Generator
     ) -> Array:
         """n new rows, or a draw of every row of a table given its observed cells, ``[n, D]``."""
+        if match_marginals != "auto":
+            check_flag("match_marginals", match_marginals)
         direct = self.network.direct is not None
         if latent == "none" and not direct:
             raise ArgumentError("latent", f"be 'mixture' or 'prior' with model={self.network.name!r}", "'none'")

@@ -12,11 +12,25 @@ from torch import Tensor
 from ... import __version__
 from ...common import check_format, read_tensors, write_tensors
 from ..frames import Form
+from ..schema import Column, Schema
 from ._template import describe_template, make_template
 
 Estimator = TypeVar("Estimator")
 About = dict[str, Any]
 Tensors = dict[str, Tensor]
+
+
+def plain_schema(schema: Any) -> Any:
+    """The argument `schema` of an estimator as JSON can hold it."""
+    if schema is None or isinstance(schema, Schema):
+        return schema and schema.to_toml()
+    fields = ("kind", "categories", "zero_offset", "unit", "reason")
+    return {k: {f: getattr(v, f) for f in fields} if isinstance(v, Column) else v for k, v in schema.items()}
+
+
+def given_schema(plain: Any) -> Any:
+    """The inverse of `plain_schema`."""
+    return Schema.from_toml(plain) if isinstance(plain, str) else plain
 
 
 def write_estimator(

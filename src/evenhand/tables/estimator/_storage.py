@@ -12,7 +12,7 @@ from torch import Tensor
 from ...common import LatentMixture
 from ..families import FAMILIES, Family
 from ..kinds import Preprocessing
-from ..schema import Column, Schema
+from ..schema import Schema
 from ..stack import Preparation
 from ..trees import Forest
 from ._exact import Exact
@@ -20,7 +20,7 @@ from ._fitted import Fitted, tensors_of
 from ._fitting import Outcome
 from ._masking import Masking
 from ._opinions import Opinions
-from ._saved import frames_of, part_of, read_estimator, write_estimator
+from ._saved import frames_of, given_schema, part_of, plain_schema, read_estimator, write_estimator
 
 if TYPE_CHECKING:
     from ._tabular_vae import TabularVAE
@@ -53,10 +53,8 @@ def load(cls: type[TabularVAE], path: Path) -> TabularVAE:
 
 
 def _restore(cls: type[TabularVAE], about: dict[str, Any], tensors: dict[str, Tensor]) -> TabularVAE:
-    parameters = dict(about["parameters"])
-    if isinstance(parameters["schema"], str):
-        parameters["schema"] = Schema.from_toml(parameters["schema"])
-    estimator = cls(**parameters)
+    parameters = about["parameters"]
+    estimator = cls(**{**parameters, "schema": given_schema(parameters["schema"])})
     if about["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
     fitted = _fitted(about, tensors)
@@ -131,7 +129,7 @@ def _check_finite(fitted: Fitted) -> None:
 def _plain(name: str, value: Any, estimator: TabularVAE) -> Any:
     """A constructor's argument as JSON can hold it."""
     if name == "schema":
-        return value.to_toml() if isinstance(value, Schema) else _plain_overrides(value)
+        return plain_schema(value)
     if name == "method":
         several = isinstance(value, list | tuple)
         strings = isinstance(value, str) or (several and all(isinstance(v, str) for v in value))
@@ -141,13 +139,6 @@ def _plain(name: str, value: Any, estimator: TabularVAE) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     return None if isinstance(value, np.random.RandomState) else value
-
-
-def _plain_overrides(overrides: Any) -> Any:
-    if overrides is None:
-        return None
-    fields = ("kind", "categories", "zero_offset", "unit", "reason")
-    return {k: {f: getattr(v, f) for f in fields} if isinstance(v, Column) else v for k, v in overrides.items()}
 
 
 def _names(estimator: TabularVAE) -> list[str] | None:

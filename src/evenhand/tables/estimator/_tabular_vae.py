@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
@@ -207,7 +208,11 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """
         before = self.__dict__.copy()
         try:
-            with Heartbeat(lambda: "fitting TabularVAE ..." if self.verbose else ""):
+            with (
+                torch.inference_mode(False),
+                torch.enable_grad(),
+                Heartbeat(lambda: "fitting TabularVAE ..." if self.verbose else ""),
+            ):
                 self._fit(X)
         except BaseException:
             self.__dict__ = before  # a fit that fails leaves the model of an earlier one as it was
@@ -324,7 +329,8 @@ class TabularVAE(TransformerMixin, BaseEstimator):
         """log p of the observed cells of every row, in the units of the data, by importance sampling."""
         check_integer("n_samples", n_samples)
         _, table = self._read(X)
-        return self._fitted.log_likelihood(table, n_samples)
+        # log p of no cell is 0, whatever samples say
+        return np.where(table.observed.any(1), self._fitted.log_likelihood(table, n_samples), 0.0)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of ``score_samples``."""

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...common import (
     ArgumentError,
     check_choice,
+    check_flag,
     check_integer,
     check_kl_weight,
     check_number,
@@ -27,6 +28,7 @@ from ...common import (
     wanted_rate,
 )
 from ...impartial import Method, method_of
+from ..estimator import check_table
 from ..frames import Form, build, fill, forms_of, read
 from ..schema import Schema
 from ._fitted import Fitted, fit_panel
@@ -157,8 +159,9 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         check_frame(X)
         schema, clock = find_schemas(X, self.id, self.time, self.schema, self.unsupported)
         panel = read_panel(X, self.id, self.time, schema, clock)
+        check_table(panel.table, schema)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        with progress_bar(self.verbose, 1.0) as tick:
+        with torch.inference_mode(False), torch.enable_grad(), progress_bar(self.verbose, 1.0) as tick:
             fitted, history = fit_panel(self, panel, schema, seed, tick)
         self._take(fitted, history, clock, X[:0], forms_of(X, schema) | forms_of(X, clock))
         self.n_features_in_ = X.shape[1]
@@ -213,15 +216,22 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         if gap is not None:
             check_number("gap", gap, above=True)
         last = np.array([rows[-1] for rows in panel.visits])
-        times = panel.times[last] + (gap or self._fitted.clock.gap)
-        values = self._fitted.forecast(panel, times)
-        rows = _rows(X, last)
-        rows = fill(rows, self._clock_alone(X), times[:, None], np.ones((len(last), 1), bool), self._forms)
-        written = read(rows, self._clock_alone(X)).values[:, 0]
-        if (written <= panel.times[last]).any():
+        before, later = panel.times[last], gap or self._fitted.clock.gap
+        rows, times = self._at(X, last, before + later)
+        if not np.allclose(times - before, later):  # times are whole there: one gap for all
+            later = np.floor(later + 0.5)
+            rows, times = self._at(X, last, before + later)
+        if not np.allclose(times - before, later) or (times <= before).any():
             advice = f"Times in {self.time!r} are whole there."
             raise ArgumentError("gap", "lead to a later time", f"{gap or self._fitted.clock.gap:g}", advice)
+        values = self._fitted.forecast(panel, times)
         return self._fill(rows, values, np.ones_like(values, dtype=bool))
+
+    def _at(self, X: Any, index: Array, times: Array) -> tuple[Any, Array]:
+        """Some rows at other times, and these times as they can be written."""
+        there = np.ones((len(index), 1), bool)
+        rows = fill(_rows(X, index), self._clock_alone(X), times[:, None], there, self._forms)
+        return rows, read(rows, self._clock_alone(X)).values[:, 0]
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """New histories, with ids from 0 on; how many visits they have, and when, is taken from training histories.
@@ -241,7 +251,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         frame = build(both, np.column_stack([times, values]), self._template, self._forms)
         framed = nw.from_native(frame, eager_only=True)
         ids = nw.new_series(self.id, who, backend=framed.implementation)
-        return framed.with_columns(ids).select(self.id, *framed.columns).to_native()
+        return framed.with_columns(ids).select(nw.col(self.id, *framed.columns)).to_native()
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file: numbers and text, no code."""
@@ -286,6 +296,8 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
             check_number(name, getattr(self, name), 0.0, 1.0, above=True, below=True)
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=True)
+        if self.verbose != "auto":
+            check_flag("verbose", self.verbose)
         if not isinstance(self.schema, Schema | Mapping | None):
             raise ArgumentError("schema", "be a Schema, a mapping or None", repr(self.schema))
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...common import ArgumentError
-from ..estimator import frames_of, part_of, read_estimator, write_estimator
+from ..estimator import frames_of, given_schema, part_of, plain_schema, read_estimator, write_estimator
 from ..kinds import Preprocessing, TableLikelihood
 from ..schema import Schema
 from ._fitted import Fitted
@@ -45,18 +45,21 @@ def load(cls: type[LongitudinalVAE], path: Path) -> LongitudinalVAE:
 
 def _restore(cls: type[LongitudinalVAE], about: dict[str, Any], tensors: dict[str, Tensor]) -> LongitudinalVAE:
     fitted = _fitted(about, tensors)
-    model = cls(**{**about["parameters"], "schema": fitted.preprocessing.schema})
+    parameters = about["parameters"]
+    # files that say nothing of it have what was found
+    schema = given_schema(parameters["schema"]) if "schema" in parameters else fitted.preprocessing.schema
+    model = cls(**{**parameters, "schema": schema})
     model._take(fitted, about["history"], Schema.from_toml(about["time"]), *frames_of(about))
     return model
 
 
 def _parameters(model: LongitudinalVAE) -> dict[str, Any]:
-    """The constructor's arguments as JSON can hold them; the schema is stored with the units."""
+    """The constructor's arguments as JSON can hold them."""
     if not isinstance(model.method, str):
         raise ArgumentError("method", "be a name to be saved", repr(model.method), "Set model.method to its name.")
     values = {k: v.item() if isinstance(v, np.generic) else v for k, v in model.get_params(deep=False).items()}
     seed = values["random_state"] if isinstance(values["random_state"], int) else None
-    return {k: v for k, v in values.items() if k != "schema"} | {"random_state": seed}
+    return values | {"schema": plain_schema(model.schema), "random_state": seed}
 
 
 def _architecture(network: HistoryVAE) -> dict[str, int]:

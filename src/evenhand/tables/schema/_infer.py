@@ -38,7 +38,7 @@ def infer(
     """See `Schema.infer`."""
     if unsupported not in ("error", "ignore"):
         raise ValueError(f"unsupported should be 'error' or 'ignore'. Found {unsupported!r}.")
-    overrides = dict(overrides or {})
+    overrides = {str(name): override for name, override in (overrides or {}).items()}
     columns = columns_of(frame)
     _check_frame(frame, columns, overrides)
     found: list[Column] = []
