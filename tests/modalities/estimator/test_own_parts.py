@@ -24,26 +24,30 @@ def build(modalities, **options):
 # Networks
 
 
-def test_a_second_model_of_the_same_networks_is_warned_of():
-    """It would begin with trained weights, and train the first one along."""
-    shared = parts()
-    build(shared)
-    with pytest.warns(
-        UserWarning, match="The encoder of 'image' was given to another MultimodalVAE before.*deepcopy"
-    ):
-        build(shared)
-    with pytest.warns(UserWarning, match="The decoder of 'label'"):
-        build(parts(label_decoder=shared["label"].decoder))
+def test_a_second_model_of_trained_networks_is_warned_of():
+    """It begins with trained weights, and trains the first one along."""
+    shared, data = parts(), rows(8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        first = build(copy.deepcopy(shared))
-        copy.deepcopy(first)
+        build(shared)  # what was not trained harms nobody
+        first = build(shared).fit(data, epochs=1)
+        first.fit(data, epochs=1)
+        copy.deepcopy(first).fit(data, epochs=1)
+        build(copy.deepcopy(shared)).fit(data, epochs=1)
         one = encoder(CLASSES)  # twice in one model is what somebody wants
         label = {"likelihood": Categorical(CLASSES), "shape": ()}
-        build({"a": Modality(encoder=one, **label), "b": Modality(encoder=one, **label)})
+        twice = build({"a": Modality(encoder=one, **label), "b": Modality(encoder=one, **label)})
+        twice.fit({"a": data["label"], "b": data["label"]}, epochs=1)
         made = {"image": Modality(likelihood=Laplace(), shape=(1, 8, 8))}
-        build(made)
-        build(made)  # networks that are made here are made anew
+        for _ in range(2):  # networks that are made here are made anew
+            build(made).fit({"image": data["image"]}, epochs=1)
+    with pytest.warns(
+        UserWarning, match="The encoder of 'image' was trained as a part of another.*deepcopy"
+    ) as caught:
+        build(shared).fit(data, epochs=1)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="The decoder of 'label' was trained"):
+        build(parts(label_decoder=shared["label"].decoder)).fit(data, epochs=1)
 
 
 @pytest.mark.parametrize("fixed", [lambda: decoder(1, 8, 8).requires_grad_(False), lambda: Fixed()])

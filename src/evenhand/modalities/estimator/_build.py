@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
-from weakref import WeakSet
 
 import torch
-from torch import nn
 
 from ...common import ArgumentError, check_flag, check_integer, check_number
 from ..models import ExpertsName, MixtureVAE, expert_subsets
@@ -24,32 +21,9 @@ def build_modalities(modalities: Mapping[str, Modality], n_latent: int, seed: in
         if not isinstance(modality, Modality):
             raise ValueError(f"modalities[{name!r}] should be a Modality. Found {type(modality).__name__}.")
     check_integer("n_latent", n_latent)
-    _warn_of_shared_networks(modalities)
     with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
         torch.manual_seed(seed)
         return {name: modality.build(name, n_latent) for name, modality in modalities.items()}
-
-
-_used: WeakSet[nn.Module] = WeakSet()  # networks of users, once they are part of a model
-
-
-def _warn_of_shared_networks(modalities: Mapping[str, Modality]) -> None:
-    """A second model of the same networks begins where the first one is, and trains it along."""
-    networks = [
-        (name, what, network)
-        for name, modality in modalities.items()
-        for what, network in (("encoder", modality.encoder), ("decoder", modality.decoder))
-        if isinstance(network, nn.Module)
-    ]
-    for name, what, network in networks:
-        if network in _used:
-            warnings.warn(
-                f"The {what} of {name!r} was given to another MultimodalVAE before: both have the same weights, and "
-                "what trains one changes the other. Give every model networks of its own, such as a copy.deepcopy.",
-                stacklevel=4,
-            )
-            break
-    _used.update(network for _, _, network in networks)
 
 
 def build_network(

@@ -24,6 +24,7 @@ from ._conflicts import Conflicts, read_conflicts
 from ._fit import Place, checked_folder, train
 from ._input import read_modalities
 from ._modality import Modality
+from ._sharing import warn_of_shared_networks
 from ._weights_file import load_weights, save_weights
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ class MultimodalVAE(nn.Module):
             verbose: Whether to show progress: a bar on a terminal, elsewhere lines; "auto" none of short trainings.
         """
         seed = checked_seed(seed)
+        warn_of_shared_networks(self.network)
         loop = train(
             self.core,
             data,
