@@ -63,9 +63,8 @@ def _checked(value: Any, hint: Any, name: str) -> Any:
 
 def to_plain(config: Any) -> dict[str, Any]:
     """A dataclass as nested dictionaries of what JSON can hold; tuples become lists."""
-    document: dict[str, Any] = json.loads(
-        json.dumps(dataclasses.asdict(config), default=lambda number: number.item())
-    )  # of numpy
+    text = json.dumps(dataclasses.asdict(config), default=lambda number: number.item())  # numbers of numpy
+    document: dict[str, Any] = json.loads(text)
     for section in dataclasses.fields(config):
         for f in dataclasses.fields(getattr(config, section.name)):
             if f.metadata.get("written_if_set") and not document[section.name][f.name]:
