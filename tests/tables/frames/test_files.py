@@ -521,3 +521,12 @@ def test_an_ending_can_be_told_of_another_argument():
     words = str(caught.value.about("--out").advised("Rename it."))
     assert words.startswith("--out should end in .csv")
     assert words.endswith("Found 't.xlsx'. Rename it.")
+
+
+@pytest.mark.parametrize("line", ["sep=;\n", "sep=;\r\n", '"sep=;"\n', "SEP=;\n", "\ufeffsep=;\n"])
+def test_a_first_line_that_says_the_delimiter(tmp_path, line):
+    """Excel writes it, and reads its own files by it."""
+    frame, notes = read(tmp_path, f"{line}name;size\na;1,5\nb;2,5\n")
+    assert list(frame.columns) == ["name", "size"]
+    assert frame["size"].tolist() == [1.5, 2.5]
+    assert "Cells are separated by ';'." in notes

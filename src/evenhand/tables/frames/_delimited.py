@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -12,6 +13,7 @@ from typing import Any
 from ._header import are_numbers, is_data
 from ._text_cells import convert
 
+SAID = re.compile(r'\A"?sep=([^"\r\n])"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)  # a first line that says the delimiter
 N_SNIFFED, SNIFFED = 200, 2_000_000  # records by which the delimiter is chosen, and characters in which they stand
 
 
@@ -32,6 +34,8 @@ def read_delimited(
         A pandas frame, and what was done, in sentences.
     """
     text, notes = _decoded(content, path)
+    if (said := SAID.match(text)) is not None:  # by Excel, to itself
+        text, delimiters, told = text[said.end() :], said.group(1), True
     with _cells_of_any_length(text):
         delimiter = max(delimiters, key=lambda d: _regularity(text[:SNIFFED], d))
         first, n_rows = _checked(text, path, delimiter)
