@@ -215,3 +215,20 @@ def test_nothing_is_certain():
 def test_marginals_are_matched_or_not():
     with pytest.raises(ValueError, match="match_marginals should be True or False. Found 'bogus'"):
         fitted().sample(3, match_marginals="bogus")
+
+
+@pytest.mark.parametrize("family", ["twoway", "vae"])
+def test_zeros_as_published_do_not_depend_on_their_place(family):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"a": np.where(rng.random(90) < 0.4, 0, np.exp(rng.normal(size=90))), "b": rng.normal(size=90)}
+    )
+    frame["c"] = frame["a"] + frame["b"]
+    frame.loc[::6, "c"] = np.nan
+    model = tiny(model=family, schema={"a": Column("a", "positive", zero_offset="published")}).fit(frame)
+    order = rng.permutation(90)
+    back = np.argsort(order)
+    scores = model.score_samples(frame.iloc[order])[back]
+    filled = model.transform(frame.iloc[order])["c"].to_numpy()[back]
+    np.testing.assert_allclose(filled, model.transform(frame)["c"], rtol=1e-4)
+    np.testing.assert_allclose(scores, model.score_samples(frame), atol=1e-3)

@@ -113,7 +113,7 @@ class Fitted:
         return _by_parts(table, lambda part: self._log_likelihood(part, n_samples))
 
     def _log_likelihood(self, table: RawTable, n_samples: int) -> Array:
-        batch = self.preparation.encode(table)
+        batch = self.preparation.encode(table, new=True)
         rows, base = self.preparation.rows(batch, self._dtype), self.preparation.base(batch)
         index, options = torch.arange(len(table)), {"n_samples": n_samples}
         found = log_likelihood(self.network, rows, index, base, **options, generator=self.generator())
@@ -191,7 +191,7 @@ class Fitted:
 
     def _revealed(self, table: RawTable, generator: torch.Generator, more: Tensor | None) -> Array:
         """All cells, those that are missing drawn one after another, ``[N, D]``."""
-        values = reveal(self.network, self.preparation, self.preparation.encode(table), generator, more)
+        values = reveal(self.network, self.preparation, self.preparation.encode(table, new=True), generator, more)
         decoded = self.preparation.preprocessings[0].decode(values)
         return decoded if self.exact is None else self.exact.restore(values.numpy(), decoded)
 
@@ -200,7 +200,7 @@ class Fitted:
         return next(self.network.parameters()).dtype
 
     def _rows(self, table: RawTable) -> Rows:
-        return self.preparation.rows(self.preparation.encode(table), self._dtype)
+        return self.preparation.rows(self.preparation.encode(table, new=True), self._dtype)
 
 
 def _by_parts(table: RawTable, answer: Callable[[RawTable], Array]) -> Array:

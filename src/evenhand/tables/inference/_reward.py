@@ -87,7 +87,7 @@ def _answers(
 ) -> Callable[..., Posterior]:
     """Posteriors given the observed cells and the drawn ones of some columns, n_samples for every row."""
     dtype = next(model.parameters()).dtype
-    rows = preparation.rows(preparation.encode(table), dtype)
+    rows = preparation.rows(preparation.encode(table, new=True), dtype)
     drawn = draws(
         model,
         rows,
@@ -100,7 +100,7 @@ def _answers(
     known = np.repeat(table.observed, n_samples, 0)
     cells = drawn[0].transpose(0, 1).flatten(0, 1).numpy()
     values = np.where(known, np.repeat(table.values, n_samples, 0), cells)
-    complete = preparation.rows(preparation.encode(RawTable(values, np.ones_like(known))), dtype)
+    complete = preparation.rows(preparation.encode(RawTable(values, np.ones_like(known)), new=True), dtype)
     inputs, _, _ = complete.split(complete.record)
     visible = torch.tensor(known[:, model.likelihood.order]).to(inputs)
     places = model.likelihood.inverse.tolist()

@@ -53,7 +53,7 @@ class ColumnKind(ABC):
         """
         return Units()
 
-    def admit(self, values: Array, observed: Mask, offset: float, generator: np.random.Generator) -> Array:
+    def admit(self, values: Array, observed: Mask, offset: float, generator: np.random.Generator | None) -> Array:
         """Cells that can be encoded: refuse others, or make them fit.
 
         Args:

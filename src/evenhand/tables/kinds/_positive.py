@@ -14,6 +14,7 @@ from ._numbers import NumberColumn
 from ._real import deviation
 
 SMALLEST = 1e-20  # appendix E.1: what the paper adds to zeros
+USUAL = 3.48e-4  # the median of what the published code draws and adds to it, Beta(0.2, 60)
 LARGEST_LOG = 700.0  # exp of more is infinite
 
 
@@ -45,7 +46,7 @@ class PositiveColumn(NumberColumn):
         centre = 0.0 if rule == "log" else float(logarithms.mean())
         return Units(centre, deviation(logarithms), offset=offset)
 
-    def admit(self, values: Array, observed: Mask, offset: float, generator: np.random.Generator) -> Array:
+    def admit(self, values: Array, observed: Mask, offset: float, generator: np.random.Generator | None) -> Array:
         """Refuse what has no logarithm; zeros are raised where the column says so, or the offset does it for all."""
         if offset:
             if (values < 0).any():
@@ -63,10 +64,11 @@ class PositiveColumn(NumberColumn):
             )
         return raised
 
-    def _floor(self, n: int, generator: np.random.Generator) -> Array:
+    def _floor(self, n: int, generator: np.random.Generator | None) -> Array:
         zero_offset = self.column.zero_offset
         if zero_offset == "published":
-            return SMALLEST + generator.beta(0.2, 60.0, size=n)
+            drawn = np.full(n, USUAL) if generator is None else generator.beta(0.2, 60.0, size=n)
+            return SMALLEST + drawn
         return np.full(n, -np.inf if zero_offset is None else float(zero_offset))
 
     def encode(self, values: Array, observed: Mask, units: Units) -> Array:

@@ -70,14 +70,18 @@ class Preprocessing:
         centre, scale, shift, offsets = torch.tensor(fitted, dtype=torch.float64).reshape(-1, 4).T.contiguous()
         return cls(schema, centre, scale, shift, offsets, seed)
 
-    def encode(self, table: RawTable) -> Batch:
+    def encode(self, table: RawTable, *, new: bool = False) -> Batch:
         """The table as a model sees it.
 
         The random offsets of ``zero_offset="published"`` depend on the seed and on the position of a cell, so encode
         a table once and take rows of the batch.
+
+        Args:
+            table: The rows.
+            new: Whether nothing is learnt from them: offsets are usual then, so that no answer depends on a place.
         """
         _check_width(table.values, self.schema)
-        values, generator = np.empty_like(table.values), np.random.default_rng(self.seed)
+        values, generator = np.empty_like(table.values), None if new else np.random.default_rng(self.seed)
         for d, (kind, units) in enumerate(self._columns()):
             seen = table.observed[:, d]
             values[:, d] = kind.encode(kind.admit(table.values[:, d], seen, units.offset, generator), seen, units)

@@ -111,7 +111,7 @@ class Fitted:
 
     def _seen(self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]]) -> Iterator[Visits]:
         """Histories as the network sees them, some at a time."""
-        batch = self.preprocessing.encode(table)
+        batch = self.preprocessing.encode(table, new=True)
         rows = Rows.encode(batch, self.network.likelihood, see_mask=True, dtype=self._dtype)
         for start in range(0, len(visits), AT_ONCE):
             yield Visits.of(Histories.of(visits[start : start + AT_ONCE], times, self.clock, self._dtype), rows)

@@ -98,9 +98,9 @@ class Preparation:
         units = [self.preprocessings[s] for s in splits]
         return TableLikelihood(self.schema, units, limits=limits, parameters=self.parameters)
 
-    def encode(self, table: RawTable, split: int = 0) -> Batch:
-        """A table in the units of a split."""
-        return self.preprocessings[split].encode(table)
+    def encode(self, table: RawTable, split: int = 0, *, new: bool = False) -> Batch:
+        """A table in the units of a split; see `Preprocessing.encode` for new rows."""
+        return self.preprocessings[split].encode(table, new=new)
 
     def rows(self, batch: Batch, dtype: torch.dtype | None = None) -> Rows:
         """An encoded table as the family sees it."""
