@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._normal import log_normal, normal_divergence
     from ._progress import Tick, progress_bar
     from ._rate_control import RateControl
+    from ._seeded import seeded
     from ._tensor_file import check_format, read_tensors, write_tensors
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "progress_bar",
     "read_checkpoint",
     "read_tensors",
+    "seeded",
     "unpack",
     "wanted_rate",
     "whole_file",
@@ -73,6 +75,7 @@ _HOMES = {
     "progress_bar": "_progress",
     "read_checkpoint": "_checkpoint",
     "read_tensors": "_tensor_file",
+    "seeded": "_seeded",
     "unpack": "_captured",
     "write_checkpoint": "_checkpoint",
     "write_tensors": "_tensor_file",

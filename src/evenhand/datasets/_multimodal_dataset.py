@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 import torch
 
-from ..common import check_integer, check_number
+from ..common import check_integer, check_number, seeded
 from ..modalities.estimator import Modality
 from ..modalities.likelihoods import Likelihood
 from ._labelled import LabelledModalities, Split
@@ -89,8 +89,7 @@ class MultimodalDataset:
         """
         make: Any = self.modalities
         options = {"scale": scale} if scale else {}
-        with torch.random.fork_rng(devices=[]):  # networks of users start from torch's own numbers
-            torch.manual_seed(seed)
+        with seeded(seed):  # networks of users start from torch's own numbers
             made: Mapping[str, Modality] = make(self.n_latent, n_layers=n_layers, seed=seed, **options)
         return made
 

@@ -236,9 +236,14 @@ def mean_over_common_rows(products: Tensor, observed: Tensor, spread: bool = Tru
     return nearest_positive(means) * heard.unsqueeze(-1) * heard.unsqueeze(-2)
 
 
+def real_view(tensor: Tensor) -> Tensor:
+    """Complex numbers with an axis of their two parts; others as they are."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+
+
 def as_real(tensor: Tensor) -> Tensor:
     """Real and imaginary parts of complex numbers as features of their own, ``[..., 2 h]``."""
-    real = torch.view_as_real(tensor.resolve_conj())
+    real = real_view(tensor)
     return real.flatten(-2) if tensor.ndim else real
 
 

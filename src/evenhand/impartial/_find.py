@@ -12,7 +12,7 @@ from torch.autograd.graph import GradientEdge, Node
 
 from ._address import Address, address_of
 from ._base_block import neutral_blocks
-from ._block import dense
+from ._block import dense, real_view
 from ._graph import Edge, base_of, inputs_of, parameter_of
 from ._losses import check_loss, named_losses
 from ._naming import Naming
@@ -213,10 +213,6 @@ def _head_gradients(gradients: list[Tensor | None], heads: tuple[tuple[int, ...]
     return stacked if alive.sum() > 1 else None
 
 
-def _real(rows: Tensor) -> Tensor:
-    return torch.view_as_real(rows.resolve_conj()) if rows.is_complex() else rows
-
-
 def _disjoint(rows: Tensor) -> bool:
     """Whether no two heads have a gradient at the same element."""
     return bool(((rows != 0).sum(0) <= 1).all())
@@ -229,7 +225,7 @@ def _describe(
     place: str,
     kind: str,
 ) -> FoundBlock:
-    flat = torch.cat([_real(s).flatten(1).double() for s in stacks], dim=1)
+    flat = torch.cat([real_view(s).flatten(1).double() for s in stacks], dim=1)
     labels = list(losses)
     return FoundBlock(
         place=place,

@@ -144,7 +144,7 @@ class Settlement:
         for place in self.places:  # all are settled before the first hook is set
             end = start + len(place.edges)
             here = [row[start:end] for row in rows]
-            replacements += self._settle(place, here, together and together[start:end])
+            replacements += self._settle(place, here, together[start:end])
             start = end
         self._handles = [_replace_once(*replacement) for replacement in replacements]
         # for places that this pass does not come by, as when only gradients of heads are asked for
@@ -167,29 +167,26 @@ class Settlement:
                 for root, scale in zip(self._roots, scales, strict=True)
             ]
 
-    def _together(
-        self, rows: Sequence[Sequence[Tensor | None]], scales: Sequence[Tensor]
-    ) -> Sequence[Tensor | None] | None:
-        """What all losses bring in one pass, with its rounding, where half precision makes that large.
+    def _together(self, rows: Sequence[Sequence[Tensor | None]], scales: Sequence[Tensor]) -> Sequence[Tensor | None]:
+        """What all losses bring in one pass, with its rounding, where half precision makes that large; else None.
 
         Otherwise other terms could not be told from rounding: the sum of gradients of single losses has another one.
         """
         half = self._in_half or any(g is not None and _is_half(g) for row in rows for g in row)
-        if self._alone or not half:
-            return None
-        pairs = [(root, scale) for root, scale in zip(self._roots, scales, strict=True) if root is not None]
         edges = tuple(edge for place in self.places for edge in place.edges)
+        if self._alone or not half:
+            return [None] * len(edges)
+        pairs = [(root, scale) for root, scale in zip(self._roots, scales, strict=True) if root is not None]
         with neutral_in_this_thread():
             return _gradients_at(edges, [root for root, _ in pairs], [scale for _, scale in pairs])
 
     def _settle(
-        self, place: Place, rows: Sequence[Sequence[Tensor | None]], together: Sequence[Tensor | None] | None
+        self, place: Place, rows: Sequence[Sequence[Tensor | None]], together: Sequence[Tensor | None]
     ) -> list[tuple[GradientEdge, Tensor, Plain | None]]:
         """The edges of a place that losses reach, what they will pass on, and what they would have."""
         place.block.head_names = _names_of[place.block.method] = self._names
         totals = place.settle(rows)
-        uses = zip(*rows, strict=True)
-        brought = [(None, use) for use in uses] if together is None else list(zip(together, uses, strict=True))
+        brought = zip(together, zip(*rows, strict=True), strict=True)
         reached = [
             (edge, total, what)
             for edge, total, what in zip(place.edges, totals, brought, strict=True)

@@ -11,7 +11,7 @@ from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 
 from ._address import shape_at
 from ._base_block import BaseBlock
-from ._block import Block, as_complex, as_real
+from ._block import Block, as_complex, as_real, real_view
 from ._catalogue import CATALOGUE, method_of
 from ._find import FoundBlock
 from ._method import Method
@@ -73,11 +73,11 @@ class Parameters(Place):
     def __init__(self, name: str, module: nn.Module, parameters: Sequence[Tensor], how: How) -> None:
         super().__init__(name, [get_gradient_edge(p) for p in parameters])
         self.block = _block_for_parameters(name, module, how)
-        self._parameters = [_real(p.detach()) for p in parameters]
+        self._parameters = [real_view(p.detach()) for p in parameters]
         self._complex = [p.is_complex() for p in parameters]
 
     def settle(self, rows: Rows) -> list[Tensor | None]:
-        uses = [[None if g is None else _real(g) for g in use] for use in zip(*rows, strict=True)]
+        uses = [[None if g is None else real_view(g) for g in use] for use in zip(*rows, strict=True)]
         totals = self.block._meet(self._parameters, uses)
         pairs = zip(totals, self._complex, strict=True)
         return [torch.view_as_complex(t) if t is not None and is_complex else t for t, is_complex in pairs]
@@ -203,7 +203,3 @@ def _before(place: Place) -> set[tuple[Node, int]]:
         seen |= new
         todo += new
     return seen
-
-
-def _real(tensor: Tensor) -> Tensor:
-    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor

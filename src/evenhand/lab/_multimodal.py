@@ -342,13 +342,12 @@ def _bound(model: MultimodalVAE, judged: LabelledModalities, config: MultimodalE
 
 def _draw(model: MultimodalVAE, test: LabelledModalities, folder: Folder) -> None:
     """The grid of samples, if matplotlib is there and rows that have all modalities."""
-    mask = test.data.mask()
-    whole = test if mask is None else test.subset(mask.all(1).nonzero()[:, 0])
+    whole = test.data.complete()
     if not len(whole):
         return
     few = whole.subset(torch.linspace(0, len(whole) - 1, SHOWN).long())  # rows are ordered by digit
     try:
-        figure = sample_grid(model.network, few.data, n_columns=SHOWN, subsets=usual_subsets(model.core.names))
+        figure = sample_grid(model.network, few, n_columns=SHOWN, subsets=usual_subsets(model.core.names))
     except ImportError:
         return
     content = io.BytesIO()

@@ -69,6 +69,11 @@ class Modalities:
         items = {name: self._items(name, index) for name in self.values}
         return Modalities(self.values, items, {name: mask[index] for name, mask in self.observed.items()})
 
+    def complete(self) -> Modalities:
+        """The rows that have all modalities."""
+        mask = self.mask()
+        return self if mask is None else self.subset(mask.all(1).nonzero()[:, 0])
+
     def only(self, names: list[str]) -> Modalities:
         """Some of the modalities."""
         parts = (self.values, self.index, self.observed)

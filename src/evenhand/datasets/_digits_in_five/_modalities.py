@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import torch
-
+from ...common import seeded
 from ...modalities.estimator import Modality
 from ...modalities.likelihoods import Laplace
 from .._small_networks import small_networks
@@ -20,6 +19,5 @@ def digits_in_five_modalities(n_latent: int = N_LATENT, *, n_layers: int = 1, se
         n_layers: Hidden layers of every network.
         seed: Of the initial weights.
     """
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
-        torch.manual_seed(seed)
+    with seeded(seed):
         return {name: Modality(*small_networks(SHAPE, n_latent, n_layers), Laplace(0.75)) for name in NAMES}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import torch
-
+from ...common import seeded
 from ...modalities.estimator import Modality
 from ...modalities.likelihoods import Categorical, Laplace
 from .._small_networks import small_networks
@@ -20,8 +19,7 @@ def digits_in_three_modalities(n_latent: int = N_LATENT, *, n_layers: int = 1, s
         seed: Of the initial weights.
     """
     images = {"digit": (1, 8, 8), "colour": (3, 16, 16)}
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
-        torch.manual_seed(seed)
+    with seeded(seed):
         modalities = {
             name: Modality(*small_networks(shape, n_latent, n_layers), Laplace(0.75))
             for name, shape in images.items()

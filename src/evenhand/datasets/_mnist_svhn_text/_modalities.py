@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
+from ...common import seeded
 from ...modalities.estimator import Modality
 from ...modalities.likelihoods import Categorical, Laplace
 from ._networks import MNISTDecoder, MNISTEncoder, ScaleName, SVHNDecoder, SVHNEncoder, TextDecoder, TextEncoder
@@ -29,8 +28,7 @@ def mnist_svhn_text_modalities(
         scale: How the image encoders make scales positive. "softmax" is the paper's; with "softplus" no posterior
             ran away in any of our counts.
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         return {
             "mnist": Modality(
                 MNISTEncoder(n_latent, n_layers=n_layers, scale=scale),

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...common import check_choice, locked_file, read_tensors, write_tensors
+from ...common import check_choice, locked_file, read_tensors, seeded, write_tensors
 from ...modalities.likelihoods import Likelihood, Normal
 from ...modalities.rows import Modalities
 from ._classifiers import ImageClassifier, TextClassifier
@@ -169,8 +169,7 @@ def train_classifier(
     device = torch.device(device)
     x, y = values.to(device), labels.long().to(device)
     generator = torch.Generator().manual_seed(seed)
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):  # the caller's stay as they are
-        torch.manual_seed(seed)
+    with seeded(seed, device):
         module = _new_classifier(_inputs(likelihood, x[:1]), kind, n_classes, judge).to(device).train()
         optimizer = torch.optim.Adam(module.parameters(), lr=learning_rate)
         n_falling = epochs * n_steps if getattr(module, "decays", False) else None

@@ -76,8 +76,7 @@ def sample_grid(
 def _complete_rows(data: Modalities, n: int, seed: int) -> Modalities:
     if n < 1:
         raise ValueError(f"n_columns should be at least 1. Found {n}.")
-    mask = data.mask()
-    whole = data if mask is None else data.subset(mask.all(1).nonzero()[:, 0])
+    whole = data.complete()
     if not len(whole):
         raise ValueError("data should have rows with all modalities. Found none.")
     return some_rows(whole, None, n, seed)[0]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-import torch
-
-from ...common import ArgumentError, check_flag, check_integer, check_number
+from ...common import ArgumentError, check_flag, check_integer, check_number, seeded
 from ..models import ExpertsName, MixtureVAE, expert_subsets
 from ..objectives import Balanced, Objective, Tightness
 from ._modality import BuiltModality, Modality
@@ -21,8 +19,7 @@ def build_modalities(modalities: Mapping[str, Modality], n_latent: int, seed: in
         if not isinstance(modality, Modality):
             raise ValueError(f"modalities[{name!r}] should be a Modality. Found {type(modality).__name__}.")
     check_integer("n_latent", n_latent)
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
-        torch.manual_seed(seed)
+    with seeded(seed):
         return {name: modality.build(name, n_latent) for name, modality in modalities.items()}
 
 

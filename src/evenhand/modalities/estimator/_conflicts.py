@@ -89,10 +89,10 @@ def _blocks(core: ImpartialMixture) -> tuple[dict[str, Any], dict[str, Sequence[
     block: Any
     for goal, block in core.blocks.items():
         if goal == "DEI":
-            learning = [any(p.requires_grad for p in part.parameters()) for part in core.network.decoders]
-            decoders = [pair for pair, learns in zip(zip(names, block, strict=True), learning, strict=True) if learns]
-            blocks |= {f"the decoder of {name}": own for name, own in decoders}
-            heads |= {f"the decoder of {name}": experts for name, _ in decoders}
+            for name, own, decoder in zip(names, block, core.network.decoders, strict=True):
+                if any(p.requires_grad for p in decoder.parameters()):  # else nothing comes by
+                    place = f"the decoder of {name}"
+                    blocks[place], heads[place] = own, experts
         elif goal == "LI":
             blocks["the latent samples"], heads["the latent samples"] = block, names
         else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+
+from ...common import seeded
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -16,12 +17,9 @@ if TYPE_CHECKING:
 APART = 1 << 50  # the seeds of processes, which have other rows
 
 
-@contextmanager
-def own_random_numbers(fabric: Fabric, seed: int) -> Iterator[None]:
-    """Within it torch's own generators, which dropout draws from, begin with the seed; those of others stay."""
-    with torch.random.fork_rng(devices=[fabric.device] if fabric.device.type == "cuda" else []):
-        torch.manual_seed((seed + fabric.global_rank * APART) % 2**63)
-        yield
+def own_random_numbers(fabric: Fabric, seed: int) -> AbstractContextManager[None]:
+    """Within it torch's own generators, which dropout draws from, begin with a seed of this process."""
+    return seeded((seed + fabric.global_rank * APART) % 2**63, fabric.device)
 
 
 def random_states(fabric: Fabric) -> list[Tensor]:

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...common import ArgumentError, Tick
+from ...common import ArgumentError, Tick, seeded
 from ...impartial import method_of
 from ..frames import RawTable
 from ..kinds import Preprocessing, TableLikelihood
@@ -154,8 +154,7 @@ def _split(n: int, share: float, seed: int) -> tuple[Tensor, Tensor]:
 def _network(estimator: LongitudinalVAE, likelihood: TableLikelihood, visits: Visits, seed: int) -> HistoryVAE:
     """An untrained network whose heads start from the marginal distributions of the columns."""
     sizes = {"n_latent": estimator.n_latent, "n_hidden": estimator.n_hidden}
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         network = HistoryVAE(visits.n_inputs, visits.inputs.shape[-1], likelihood, **sizes)
     marginal = likelihood.marginal(visits.targets.flatten(0, 1), visits.mask.flatten(0, 1))
     for head in (network.head, network.direct_head):
