@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,8 +41,26 @@ def costs(reports: Sequence[TableReport]) -> Table:
     rows.append(["those above", *(Cell(total, 0) for total in sums)])
     hardware = ", ".join(dict.fromkeys(r.report["hardware"] for r in reports))
     stacks = [f"{len(r.runs) * len(r.seeds)} of {r.setting}" for r in _first_of_each(reports)]
-    notes = [f"On {hardware}. Runs in a stack: {', '.join(stacks)}."]
+    notes = [
+        f"On {hardware}. Runs in a stack: {', '.join(stacks)}. Several jobs shared the GPU: at least one of the "
+        f"{len(reports)} ran during {wall([r.report for r in reports]):,.0f} s."
+    ]
     return Table("Seconds of training, all runs of a stack", [["Data set", *SETTINGS]], rows, notes, 1, [len(DATA)])
+
+
+def wall(reports: Sequence[dict[str, Any]]) -> float:
+    """Seconds during which at least one of the jobs was trained or measured."""
+    total, until = 0.0, float("-inf")
+    for start, end in sorted(map(_span, reports)):
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total
+
+
+def _span(report: dict[str, Any]) -> tuple[float, float]:
+    """When a job began and when it ended."""
+    end = datetime.fromisoformat(report["finished"]).timestamp()
+    return end - sum(report["seconds"].values()), end
 
 
 def gain(reports: Sequence[TableReport]) -> Table:

@@ -57,6 +57,17 @@ def test_a_part_is_what_its_command_prints(update):
     assert update.filled(made) == made
 
 
+def test_seconds_that_jobs_share_count_once(update):
+    import summaries
+
+    def job(end, training, evaluation=0.0):
+        seconds = {"training": training, "evaluation": evaluation}
+        return {"finished": f"2026-01-01T00:00:{end}+00:00", "seconds": seconds}
+
+    jobs = [job(50, 5.0), job(20, 8.0, 2.0), job(25, 10.0), job(18, 1.0), job(30, 5.0)]
+    assert summaries.wall(jobs) == 20 + 5  # from 10 to 30 without a pause, and from 45 to 50
+
+
 def test_a_part_with_a_wrong_command_is_an_error(update):
     with pytest.raises(ValueError, match="command that works. Found 'evenhand results table99'"):
         update.filled("<!-- begin: evenhand results table99 -->\n<!-- end -->")
