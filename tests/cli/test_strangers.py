@@ -1,6 +1,7 @@
 """Files of strangers at the shell: nothing is lost, nothing is overwritten, and what is assumed is printed."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -80,10 +81,36 @@ def test_a_file_without_names_and_words_for_missing_cells(go):
     assert "The first line was taken as data" in document["conversions"][0]
     result = go("impute", "t.csv", "-o", "out.csv", "--no-header", "--missing", "gone", *FAST)
     assert result.exit_code == 0, result.stderr
-    assert len(pd.read_csv("out.csv")) == 60
+    before, after = (Path(name).read_text().splitlines() for name in ("t.csv", "out.csv"))
+    assert len(after) == 60  # no names were put above it
+    assert [line for i, line in enumerate(after) if i % 4] == [line for i, line in enumerate(before) if i % 4]
+    assert "gone" not in Path("out.csv").read_text()
     assert "15 missing cells filled." in result.stdout
     assert "These are too few to rely on what is learnt" in result.stdout
     assert "--header and --missing should be for files" in go("impute", "wine", "-o", "o.csv", "--no-header").stderr
+
+
+def test_a_file_with_commas_and_signs_is_filled_in_place_to_the_letter(go):
+    rng = np.random.default_rng(0)
+    sizes = [f"{x:.2f} €".replace(".", ",") for x in rng.gamma(2, 10, 80)]
+    days = [f"{1 + i % 28:02d}.{1 + i % 12:02d}.2024" for i in range(80)]
+    kinds = ["süd", '"nord; ost"']
+    lines = [
+        "Größe;Tag;Art",
+        *(";".join([s, d, kinds[i % 2]]) for i, (s, d) in enumerate(zip(sizes, days, strict=True))),
+    ]
+    holed = [";".join(["", *line.split(";")[1:]]) if i % 8 == 1 else line for i, line in enumerate(lines)]
+    Path("t.csv").write_bytes("\r\n".join(holed).encode("cp1252"))
+    result = go("impute", "t.csv", "--in-place", *FAST)
+    assert result.exit_code == 0, result.stderr
+    assert "10 missing cells filled." in result.stdout
+    after = Path("t.csv").read_bytes().decode("cp1252").split("\r\n")
+    assert [line for i, line in enumerate(after) if i % 8 != 1] == [
+        line for i, line in enumerate(lines) if i % 8 != 1
+    ]
+    for i in range(1, 81, 8):
+        assert after[i].split(";")[1:] == lines[i].split(";")[1:]
+        assert re.fullmatch(r"[0-9]+,[0-9]{2} €", after[i].split(";")[0])
 
 
 def test_fills_have_the_digits_of_their_column(go):

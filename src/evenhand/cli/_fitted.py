@@ -31,6 +31,7 @@ from ._report_words import show_rules, too_few
 
 if TYPE_CHECKING:
     from ..tables.estimator import TabularVAE
+    from ..tables.frames import TableFile
     from ..tables.longitudinal import LongitudinalVAE
     from ..tables.schema import Schema
 
@@ -77,6 +78,7 @@ class Loaded:
     schema: Schema | None
     conversions: list[str] = field(default_factory=list)
     note: str = ""
+    file: TableFile | None = None
 
     @cached_property
     def known(self) -> Schema:
@@ -107,7 +109,7 @@ def load_frame(
         return Loaded(found.frame, found.schema, note=found.note)
     with arguments(header="--header", missing="--missing"):
         file = read_file(wanted.path, header=header, missing=wanted.missing)
-    return Loaded(file.frame, Schema.read(schema) if schema else None, file.conversions)
+    return Loaded(file.frame, Schema.read(schema) if schema else None, file.conversions, file=file)
 
 
 def fit(console: Console, loaded: Loaded, **options: Any) -> TabularVAE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from ._errors import refusal
 from ._fitted import Learning, Loaded, SavedModel, fit
 from ._over_time import learn_over_time, load_over_time, refuse_single_rows
 from ._spread import spread
+
+if TYPE_CHECKING:
+    from ..tables.frames import TableFile
 
 
 @spread(Learning)
@@ -84,7 +87,7 @@ def impute(
         warnings.filterwarnings("ignore", message=".*missing cells are left")  # they are counted below
         frame = loaded.frame
         tables = [fitted.transform(frame)] if draws is None else fitted.sample_posterior(frame, draws, learning.seed)
-    written = _write(console, tables, paths)
+    written = _write(console, tables, paths, loaded.file)
     counts = _count(console, loaded.frame, tables[0], list(fitted.schema_.names))
     console.result({"written": written, **counts, **_learnt(fitted, ready=model is not None)})
 
@@ -170,12 +173,12 @@ def _target(data: str, output: Path | None, in_place: bool) -> Path:
     return Path(data) if output is None else output
 
 
-def _write(console: Console, tables: Sequence[Any], paths: Sequence[Path]) -> list[str]:
+def _write(console: Console, tables: Sequence[Any], paths: Sequence[Path], like: TableFile | None) -> list[str]:
     from ..tables.frames import write_file
 
     for table, path in zip(tables, paths, strict=True):
         console.begin(f"writing {path}")
-        write_file(table, path)
+        write_file(table, path, like=like)
         console.say(f"Written: {path}")
     return [str(path) for path in paths]
 

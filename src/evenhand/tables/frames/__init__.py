@@ -1,6 +1,6 @@
 """Frames and files to arrays and back, and masks of missing cells."""
 
-from ._files import file_format, read_file, write_file
+from ._files import TableFile, file_format, read_file, write_file
 from ._form import Form
 from ._frame import build, fill, forms_of
 from ._missing import at_random, completely_at_random, depending_on_values
@@ -11,6 +11,7 @@ from ._read import check_extremes, read
 __all__ = [
     "Form",
     "RawTable",
+    "TableFile",
     "at_random",
     "build",
     "check_extremes",

@@ -6,20 +6,22 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from ._header import are_numbers, is_data
 from ._text_cells import convert
+from ._text_form import MARK, TextForm, cells_of_any_length, is_record
 
+WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # by the mark at the beginning
 SAID = re.compile(r'\A"?sep=([^"\r\n])"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)  # a first line that says the delimiter
 N_SNIFFED, SNIFFED = 200, 2_000_000  # records by which the delimiter is chosen, and characters in which they stand
 
 
 def read_delimited(
     content: bytes, path: str, delimiters: str, *, told: bool, header: bool | None = None, missing: Sequence[str] = ()
-) -> tuple[Any, list[str]]:
+) -> tuple[Any, list[str], TextForm]:
     """Read the bytes of a text file.
 
     Args:
@@ -31,21 +33,22 @@ def read_delimited(
         missing: Words that stand for missing cells, beside the usual ones.
 
     Returns:
-        A pandas frame, and what was done, in sentences.
+        A pandas frame, what was done, in sentences, and the file as it stands.
     """
-    text, notes = _decoded(content, path)
+    whole, encoding, notes = _decoded(content, path)
+    text = whole.removeprefix(MARK)
     if (said := SAID.match(text)) is not None:  # by Excel, to itself
         text, delimiters, told = text[said.end() :], said.group(1), True
-    with _cells_of_any_length(text):
+    with cells_of_any_length(text):
         delimiter = max(delimiters, key=lambda d: _regularity(text[:SNIFFED], d))
         first, n_rows = _checked(text, path, delimiter)
     if told or delimiter != delimiters[0]:
         notes.append(f"Cells are separated by {_spoken(delimiter)}.")
     names, renamed = _mended(first)
-    frame = _texts(text, delimiter, names, header=0)
+    named, frame = True, texts_of(text, delimiter, names, header=0)
     if header is False or (header is None and n_rows and is_data(first, frame)):
-        names, n_rows = [f"x{j + 1}" for j in range(len(first))], n_rows + 1
-        frame, renamed = _texts(text, delimiter, names, header=None), [_unnamed(names, found=header is None)]
+        named, names, n_rows = False, [f"x{j + 1}" for j in range(len(first))], n_rows + 1
+        frame, renamed = texts_of(text, delimiter, names, header=None), [_unnamed(names, found=header is None)]
     elif header is None and are_numbers(names):
         renamed.append(
             "Most names of columns are numbers. If the first line holds data, pass header=False, at the shell "
@@ -54,10 +57,11 @@ def read_delimited(
     if len(frame) != n_rows:
         raise ValueError(f"{path} should have {n_rows} rows. Found {len(frame)} at a second look. Check its quotes.")
     frame, converted = convert(frame, decimal_comma=delimiter != ",", missing=missing) if n_rows else (frame, [])
-    return frame, [*notes, *renamed, *converted]
+    form = TextForm(whole, len(whole) - len(text), encoding, delimiter, named)
+    return frame, [*notes, *renamed, *converted], form
 
 
-def _texts(text: str, delimiter: str, names: list[str], header: int | None) -> Any:
+def texts_of(text: str, delimiter: str, names: list[str], header: int | None) -> Any:
     """All cells as text."""
     import pandas
 
@@ -78,39 +82,25 @@ def _unnamed(names: list[str], *, found: bool) -> str:
     return f"The first line was taken as data{why}: columns were named {names[0]!r} to {names[-1]!r}.{advice}"
 
 
-def _decoded(content: bytes, path: str) -> tuple[str, list[str]]:
-    notes = []
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        text, notes = content.decode("utf-16", errors="replace"), ["The file was read as UTF-16."]
-    else:
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            text, notes = (
-                _latin(content),
-                ["The file is not UTF-8: it was read as Latin-1. Check letters with accents."],
-            )
+def _decoded(content: bytes, path: str) -> tuple[str, str, list[str]]:
+    """The text, with its byte order mark if it has one; its encoding; and what is to be said of that."""
+    encoding = WIDE.get(content[:2]) or _narrow(content)
+    text = content.decode(encoding, errors="replace" if encoding in WIDE.values() else "strict")
     if "\0" in text:
         raise ValueError(f"{path} should be text. Found bytes that no text has. Give it the ending of what it is.")
-    return text, notes
+    if encoding == "utf-8":
+        return text, encoding, []
+    if encoding in WIDE.values():
+        return text, encoding, ["The file was read as UTF-16."]
+    return text, encoding, ["The file is not UTF-8: it was read as Latin-1. Check letters with accents."]
 
 
-def _latin(content: bytes) -> str:
-    try:
-        return content.decode("cp1252")  # what Windows takes for Latin-1, with a euro sign
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
-
-
-@contextmanager
-def _cells_of_any_length(text: str) -> Iterator[None]:
-    """Lift the limit of the csv module, which is one for the whole process."""
-    before = csv.field_size_limit()
-    csv.field_size_limit(max(before, len(text)))
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
+def _narrow(content: bytes) -> str:
+    for encoding in ("utf-8", "cp1252"):  # the latter is what Windows takes for Latin-1, with a euro sign
+        with suppress(UnicodeDecodeError):
+            content.decode(encoding)
+            return encoding
+    return "latin-1"
 
 
 def _regularity(text: str, delimiter: str) -> tuple[float, int]:
@@ -125,7 +115,7 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     line = 1
     try:
         for cells in reader:
-            if len(cells) > 1 or "".join(cells).strip():
+            if is_record(cells):
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error:  # a quote that is never closed, or followed by more of the cell

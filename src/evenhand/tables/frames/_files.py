@@ -11,13 +11,15 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...common import ArgumentError, whole_file
 from ..cells import LARGEST_WHOLE
-from ._delimited import read_delimited
+from ._delimited import read_delimited, texts_of
+from ._spelling import new_cells
+from ._text_form import TextForm
 
 if TYPE_CHECKING:
     import pandas
@@ -36,10 +38,12 @@ class TableFile:
     Attributes:
         frame: The rows.
         conversions: What was done to them, in sentences.
+        form: A text file as it stands; None for other files.
     """
 
     frame: pandas.DataFrame
     conversions: list[str]
+    form: TextForm | None = field(default=None, repr=False)
 
 
 def read_file(path: str | Path, *, header: bool | None = None, missing: Sequence[str] = ()) -> TableFile:
@@ -59,9 +63,10 @@ def read_file(path: str | Path, *, header: bool | None = None, missing: Sequence
     _check_options(form, header, missing)
     _check_there(path)
     _need("pandas")
+    written = None
     if form in DELIMITERS:
         content, told = _unpacked(path, packing), form == "txt"
-        frame, conversions = read_delimited(
+        frame, conversions, written = read_delimited(
             content, str(path), DELIMITERS[form], told=told, header=header, missing=missing
         )
     else:
@@ -70,10 +75,10 @@ def read_file(path: str | Path, *, header: bool | None = None, missing: Sequence
         raise ValueError(
             f"{path} should have rows. Found the names of {frame.shape[1]} columns only. Write it again."
         )
-    return TableFile(frame, conversions)
+    return TableFile(frame, conversions, written)
 
 
-def write_file(frame: pandas.DataFrame, path: str | Path) -> None:
+def write_file(frame: pandas.DataFrame, path: str | Path, *, like: TableFile | None = None) -> None:
     """Write a table, all of it or nothing: a file that is there is replaced when the new one is complete.
 
     The index is left out: call ``frame.reset_index()`` first if it matters.
@@ -81,6 +86,9 @@ def write_file(frame: pandas.DataFrame, path: str | Path) -> None:
     Args:
         frame: The rows.
         path: Where to; its ending decides the format, as in `read_file`.
+        like: The file that the frame was read from, with other cells in some places by now. From text to text, all
+            else is written as it stands there to the letter, and new cells as others of their column; a cell that
+            went missing stays as it was.
     """
     path = Path(path)
     form, packing = file_format(path)
@@ -90,7 +98,11 @@ def write_file(frame: pandas.DataFrame, path: str | Path) -> None:
         )
     if path.is_dir():
         raise ValueError(f"path should be a file. Found the folder {path}. Add the name of a file.")
-    content = _content(_ready(frame), path, form, packing)
+    frame = _ready(frame)
+    if like is not None and like.form is not None and like.form.delimiter in DELIMITERS.get(form, ""):
+        content = _packed(_as_written(frame, like, like.form), path, packing)
+    else:
+        content = _content(frame, path, form, packing)
     with whole_file(path) as partial:
         partial.write_bytes(content)
 
@@ -207,6 +219,19 @@ def _ready(frame: Any) -> Any:
     if twice is not None:
         raise ValueError(f"frame should have columns with distinct names. Found {twice!r} twice; rename one.")
     return frame.set_axis(names, axis=1).reset_index(drop=True)
+
+
+def _as_written(frame: Any, file: TableFile, form: TextForm) -> bytes:
+    names = list(file.frame.columns)
+    if list(frame.columns) != names or len(frame) != len(file.frame):
+        raise ArgumentError(
+            "like",
+            f"have the columns and rows of frame, {frame.shape[1]} and {len(frame):,}",
+            f"{len(names)} and {len(file.frame):,}, or other names",
+            "Leave it out.",
+        )
+    texts = texts_of(form.records, form.delimiter, names, header=0 if form.named else None)
+    return form.with_cells(new_cells(file.frame, frame, texts, decimal_comma=form.delimiter != ","))
 
 
 def _content(frame: Any, path: Path, form: str, packing: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def numbers(cells: Cells, decimal_comma: bool, european: bool) -> Result:
     """
     plain, sign = _without_sign(cells)
     seen = plain.dropna()
-    comma, separators = decimal_comma and has_decimal_comma(seen), thousands(seen)
+    comma, separators = _marks(seen, decimal_comma)
     if comma:
         plain = plain.str.replace(",", ".", regex=False)
     elif separators:
@@ -60,6 +61,46 @@ def numbers(cells: Cells, decimal_comma: bool, european: bool) -> Result:
     place = _example(seen, separators)
     shown = f": {cells[place]!r} is {made[place]}" if sign or separators else ""
     return made, f"was read as numbers{with_comma}{without}{shown}"
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How the numbers of a column are written: what stands before and after them, and the sign of decimals."""
+
+    before: str
+    after: str
+    decimal: str
+    places: int  # decimals that all numbers have; 0 if they differ
+    grouped: bool  # whether some thousands are separated; exponents are not read then
+
+    def spell(self, value: Any) -> str:
+        """A number as others of the column are written, without separators of thousands."""
+        if not isinstance(value, float | np.floating):
+            digits = str(int(value))
+        elif not self.grouped and "e" in repr(float(value)):
+            digits = repr(float(value))
+        else:
+            digits = np.format_float_positional(value, min_digits=max(1, self.places))
+        minus = "-" if digits.startswith("-") else ""
+        return f"{minus}{self.before}{digits.removeprefix('-').replace('.', self.decimal)}{self.after}"
+
+
+def notation(seen: Cells, decimal_comma: bool) -> Notation:
+    """How numbers that `numbers` has read are written."""
+    plain, sign = _without_sign(seen)
+    comma, separators = _marks(plain, decimal_comma)
+    around = re.fullmatch(rf"[+-]?([$€£¥]{BLANK})?.*?({BLANK}{SIGNS})?", seen.iloc[0]) if sign else None
+    before, after = ("", "") if around is None else (part or "" for part in around.groups())
+    decimal = "," if comma else separators[1] if separators else "."
+    places = plain.str.rpartition(decimal)[2].str.len().where(plain.str.contains(decimal, regex=False), 0)
+    same = int(places.iloc[0]) if places.nunique() == 1 else 0
+    return Notation(before, after, decimal, same, grouped=separators is not None)
+
+
+def _marks(seen: Cells, decimal_comma: bool) -> tuple[bool, tuple[str, str] | None]:
+    """Whether numbers without a sign have a decimal comma; if not, what separates thousands and decimals."""
+    comma = decimal_comma and has_decimal_comma(seen)
+    return comma, None if comma else thousands(seen)
 
 
 def thousands(seen: Cells) -> tuple[str, str] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..written import CLOCK, FEW, HALF, ISO, NEARLY, NEARLY_FEW, ZONE, told
 from ._numerals import COMMA, GROUPED, POINT, SIGNED, Cells, Result, all_match, has_decimal_comma, numbers
@@ -127,7 +128,7 @@ def _iso_dates(cells: Cells, seen: Cells) -> Result:
 def _other_dates(cells: Cells, seen: Cells) -> Result:
     import pandas
 
-    first, second = (seen.str.extract(rf"^{DAY_OR_MONTH}")[i].astype("int64").max() for i in (0, 1))
+    first, second = _largest(seen)
     if (first > 12) == (second > 12):
         either = "either can be the month" if first <= 12 else "both are beyond 12 somewhere"
         return cells, (
@@ -140,6 +141,30 @@ def _other_dates(cells: Cells, seen: Cells) -> Result:
     for time in (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f"):
         made = made.fillna(pandas.to_datetime(plain, format=order + time, errors="coerce"))
     return _if_dates(made, cells, f"was read as dates, {leader} first, as in {seen.iloc[0]!r}")
+
+
+def _largest(seen: Cells) -> tuple[int, int]:
+    """The largest of the first and of the second numbers of dates such as 31.01.2024."""
+    first, second = (seen.str.extract(rf"^{DAY_OR_MONTH}")[i].astype("int64").max() for i in (0, 1))
+    return first, second
+
+
+def date_notation(seen: Cells) -> Callable[[Any], str]:
+    """What spells a date as others of the column, which was read as dates, are written."""
+    example, clocks = seen.iloc[0], bool(seen.str.contains(":", regex=False).any())
+    if re.fullmatch(ISO, example):
+        day, between, zone = "%Y-%m-%d", example[10:11] or "T", "Z" if example.endswith("Z") else "+00:00"
+    else:
+        between, sign = " ", re.sub("[0-9]", "", example)[0]
+        day, zone = sign.join(("%d", "%m", "%Y") if _largest(seen)[0] > 12 else ("%m", "%d", "%Y")), ""
+
+    def spell(value: Any) -> str:
+        clock = value.time().isoformat()
+        if not clocks and clock == "00:00:00":
+            return str(value.strftime(day))
+        return f"{value.strftime(day)}{between}{clock}{zone if value.tzinfo else ''}"
+
+    return spell
 
 
 def _if_dates(made: Cells, cells: Cells, note: str) -> Result:
