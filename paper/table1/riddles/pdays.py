@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from _kept import keep
 from torch import Tensor
-from wine import error
+from two_f import stack_of, train
 
 from evenhand.impartial import method_of
 from evenhand.lab._paper import table1_jobs
@@ -56,21 +56,8 @@ def measure(parameters: str, steps: int) -> list[dict[str, Any]]:
     config = table1_jobs(["bank"], ["vae-dreg"], n_seeds=len(SEEDS))[0]
     config = dataclasses.replace(config, model=dataclasses.replace(config.model, parameters=parameters))
     splits, seeds = Splits(load(config.data), config, "cpu"), list(SEEDS)
-    stack = Stack(
-        splits.network(seeds),
-        [Run(seed, method_of("gradnorm")) for seed in seeds],
-        splits.rows,
-        splits.index(0, seeds),
-        objective="dreg",
-        n_samples=config.objective.n_samples,
-        batch_size=config.training.batch_size,
-        dropout=config.training.dropout,
-    )
-    best = Best(stack)
-    for _ in range(CHECKS):
-        stack.train(steps // CHECKS)
-        best.offer(error(stack, splits, seeds, "validation"))
-    best.restore()
+    stack = stack_of(config, splits, [Run(seed, method_of("gradnorm")) for seed in seeds])
+    best = train(stack, splits, steps, CHECKS)
     return [about(stack, splits, best, seed) for seed in seeds]
 
 

@@ -20,6 +20,7 @@ from _kept import keep
 from wine import error
 
 from evenhand.impartial import method_of
+from evenhand.lab import TableExperiment
 from evenhand.lab._paper import table1_jobs
 from evenhand.lab._splits import Splits, load
 from evenhand.tables.stack import Best, Run, Stack
@@ -53,28 +54,39 @@ def measure(table: str, *, shared: bool, steps: int) -> dict[str, Any]:
     splits = Splits(load(config.data), config, "cpu")
     pairs = [(method, seed) for method in METHODS for seed in SEEDS]
     seeds = [seed for _, seed in pairs]
-    stack = Stack(
-        splits.network(seeds),
-        [Run(seed, method_of(method)) for method, seed in pairs],
+    stack = stack_of(config, splits, [Run(seed, method_of(method)) for method, seed in pairs])
+    if shared:
+        encoder, decoder = stack.blocks
+        decoder.method = encoder.method
+    train(stack, splits, steps, CHECKS)
+    errors = error(stack, splits, seeds, "test").tolist()
+    return {
+        method: [round(x, 4) for (m, _), x in zip(pairs, errors, strict=True) if m == method] for method in METHODS
+    }
+
+
+def stack_of(config: TableExperiment, splits: Splits, runs: list[Run]) -> Stack:
+    """Untrained replicas with DReG."""
+    return Stack(
+        splits.network([run.seed for run in runs]),
+        runs,
         splits.rows,
-        splits.index(0, SEEDS),
+        splits.index(0, splits.seeds),
         objective="dreg",
         n_samples=config.objective.n_samples,
         batch_size=config.training.batch_size,
         dropout=config.training.dropout,
     )
-    if shared:
-        encoder, decoder = stack.blocks
-        decoder.method = encoder.method
+
+
+def train(stack: Stack, splits: Splits, steps: int, checks: int) -> Best:
+    """Train, and put back the weights with the lowest error on validation rows."""
     best = Best(stack)
-    for _ in range(CHECKS):
-        stack.train(steps // CHECKS)
-        best.offer(error(stack, splits, seeds, "validation"))
+    for _ in range(checks):
+        stack.train(steps // checks)
+        best.offer(error(stack, splits, [run.seed for run in stack.runs], "validation"))
     best.restore()
-    errors = error(stack, splits, seeds, "test").tolist()
-    return {
-        method: [round(x, 4) for (m, _), x in zip(pairs, errors, strict=True) if m == method] for method in METHODS
-    }
+    return best
 
 
 if __name__ == "__main__":

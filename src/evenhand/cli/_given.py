@@ -97,8 +97,7 @@ def _check_fits(value: Any, column: Column, form: Form) -> None:
         number = read(frame, Schema((column,))).values[0, 0]
     except ValueError as error:
         raise refusal(f"--given {column.name}", "fit its column", f"{value}: {str(error).rstrip('.')}") from error
-    lowest = 0.0 if column.zero_offset is not None else math.nextafter(0.0, 1.0)
-    if column.kind.above_zero and number < lowest:
+    if number < column.lowest:
         raise refusal(f"--given {column.name}", "be positive, like its column", str(value))
     if column.unit and not form.low <= number <= form.high:
         raise refusal(f"--given {column.name}", "be a time that its column can hold", str(value))

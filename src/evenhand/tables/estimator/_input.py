@@ -188,10 +188,14 @@ def _given_column(wanted: Any, column: Column, n: int) -> RawTable:
     if all(isinstance(cell, np.datetime64 | np.timedelta64) for cell in cells):
         native = np.array(cells).reshape(n, 1)
     try:
-        return read(native, Schema((replace(column, name="x0"),)))
+        table = read(native, Schema((replace(column, name="x0"),)))
     except ValueError as error:
         why = str(error).removeprefix("column 'x0' ").rstrip(".")
         raise ArgumentError(f"given[{column.name!r}]", "fit its column", f"otherwise: it {why}") from error
+    low = table.values[table.observed & (table.values < column.lowest)]
+    if low.size:
+        raise ArgumentError(f"given[{column.name!r}]", "be positive, like its column", f"{low[0]:g}")
+    return table
 
 
 def _is_pandas(X: Any) -> bool:

@@ -61,6 +61,13 @@ class Column:
         """The number of categories; 1 for numbers."""
         return len(self.categories) or 1
 
+    @property
+    def lowest(self) -> float:
+        """The smallest number that it can hold."""
+        if not self.kind.above_zero:
+            return -math.inf
+        return math.nextafter(0.0, 1.0) if self.zero_offset is None else 0.0
+
 
 def changed(column: Column, change: Kind | str | Column | Mapping[str, Any]) -> Column:
     """The column after a change, as far as this is possible without seeing the data."""
