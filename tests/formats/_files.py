@@ -13,10 +13,16 @@ from torch import nn
 
 from evenhand import Modality, MultimodalVAE, TabularVAE
 from evenhand.modalities import Categorical, Normal
+from evenhand.tables import LongitudinalVAE
 
 HERE = Path(__file__).parent
 SIZES = ["small", "large", "huge"]
-TABLES = {"vae": {}, "hivae": {"model": "hivae", "n_latent": None}}
+TABLES = {
+    "twoway": {},  # the default, with trees beside it
+    "vae": {"model": "vae"},
+    "hivae": {"model": "hivae", "n_latent": None},
+    "vaem": {"model": "vaem"},
+}
 
 
 def frame():
@@ -33,6 +39,18 @@ def frame():
     table = pd.DataFrame(columns).astype({"flag": "boolean", "colour": "string"})
     for i, name in enumerate(table.columns):
         table.loc[3 * i + 1, name] = None
+    return table
+
+
+def histories():
+    """Five visits each of twelve people, with holes."""
+    n = 60
+    columns = {"who": [i // 5 for i in range(n)], "when": [float(i % 5) for i in range(n)]}
+    columns["level"] = [0.1 * (i % 5) + 0.37 * (i // 5) % 3 for i in range(n)]
+    columns["state"] = [("ill", "well")[(i // 5 + i % 5 // 3) % 2] for i in range(n)]
+    table = pd.DataFrame(columns)
+    table.loc[::7, "level"] = None
+    table.loc[3::9, "state"] = None
     return table
 
 
@@ -60,6 +78,15 @@ def answers(estimator):
     }
 
 
+def answers_over_time(model):
+    """What a fitted model of histories says of them."""
+    table = histories()
+    return {
+        "filled": json.loads(model.transform(table).to_json(orient="values")),
+        "forecast": json.loads(model.forecast(table).to_json(orient="values")),
+    }
+
+
 def write(folder):
     """Write one file of each format, and what is read from it."""
     folder.mkdir()
@@ -70,6 +97,10 @@ def write(folder):
         estimator.save(folder / f"{name}.safetensors")
         said[name] = answers(estimator)
         estimator.schema_.save(folder / "schema.toml")
+    over_time = LongitudinalVAE(id="who", time="when", n_hidden=6, n_latent=2, max_epochs=3, random_state=0)
+    over_time.fit(histories())
+    over_time.save(folder / "histories.safetensors")
+    said["histories"] = answers_over_time(over_time)
     model, rows = modalities()
     model.save(folder / "weights.safetensors")
     said["weights"] = model.encode(rows).tolist()

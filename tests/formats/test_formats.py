@@ -14,9 +14,13 @@ from evenhand import Schema, TabularVAE
 from evenhand.common import check_format, read_checkpoint, write_checkpoint
 from evenhand.lab import read_reports
 
-from ._files import HERE, TABLES, answers, frame, modalities
+from evenhand.tables import LongitudinalVAE
+
+from ._files import HERE, TABLES, answers, answers_over_time, frame, histories, modalities
 
 RELEASES = sorted(path.name for path in HERE.iterdir() if re.fullmatch(r"[\d.]+", path.name))
+FORMATS = {"0.1.0": {}, "0.2.0": dict.fromkeys(TABLES, 4)}  # of files; 1 where nothing is said
+FILES = [(release, path.stem) for release in RELEASES for path in sorted((HERE / release).glob("*.safetensors"))]
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +32,13 @@ def saved(release):
     return json.loads((HERE / release / "answers.json").read_text())
 
 
-def test_the_first_release_is_among_them():
-    assert "0.1.0" in RELEASES
+def test_releases_are_kept():
+    assert list(FORMATS) == RELEASES
+    assert {name for release, name in FILES if release == "0.1.0"} == {"vae", "hivae", "weights"}
+    assert {name for release, name in FILES if release == "0.2.0"} == {*TABLES, "histories", "weights"}
 
 
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(("release", "name"), [file for file in FILES if file[1] in TABLES])
 def test_a_fitted_table(release, name):
     estimator = TabularVAE.load(HERE / release / f"{name}.safetensors")
     found, expected = answers(estimator), saved(release)[name]
@@ -62,12 +67,21 @@ def test_a_schema(release):
     assert schema == TabularVAE.load(HERE / release / "vae.safetensors").schema_
 
 
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("name", [*TABLES, "weights"])
+@pytest.mark.parametrize("release", [release for release, name in FILES if name == "histories"])
+def test_a_fitted_model_of_histories(release):
+    model = LongitudinalVAE.load(HERE / release / "histories.safetensors")
+    found, expected = answers_over_time(model), saved(release)["histories"]
+    for what in ("filled", "forecast"):
+        pd.testing.assert_frame_equal(pd.DataFrame(found[what]), pd.DataFrame(expected[what]), rtol=1e-4)
+    assert len(model.sample(2)) > 0
+    assert len(model.transform(histories())) == len(histories())
+
+
+@pytest.mark.parametrize(("release", "name"), FILES)
 def test_files_name_the_version_that_wrote_them(release, name):
     with safe_open(HERE / release / f"{name}.safetensors", framework="pt") as file:
         about = json.loads(file.metadata()["evenhand"])
-    assert (about["format"], about["version"]) == (1, release)
+    assert (about["format"], about["version"]) == (FORMATS[release].get(name, 1), release)
 
 
 def test_this_release_names_itself(tmp_path):
