@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ._numerals import Cells, notation
@@ -31,12 +31,12 @@ def new_cells(
         if rows:
             seen = texts[name].str.strip()[before[name].notna().to_numpy()]
             spell = _spell(before[name], seen, decimal_comma)
-            for i in rows:
-                cells.setdefault(i, {})[j] = spell(after[name].iloc[i])
+            for i, value in zip(rows, after[name].iloc[rows], strict=True):
+                cells.setdefault(i, {})[j] = spell(value)
     return cells
 
 
-def _changed(before: Cells, after: Cells) -> Sequence[int]:
+def _changed(before: Cells, after: Cells) -> list[int]:
     """The rows in which a column holds something else."""
     old, new = before.isna().to_numpy(), after.notna().to_numpy()
     differs = old & new
