@@ -13,7 +13,6 @@ import evenhand
 from evenhand import Schema, TabularVAE
 from evenhand.common import check_format, read_checkpoint, write_checkpoint
 from evenhand.lab import read_reports
-
 from evenhand.tables import LongitudinalVAE
 
 from ._files import HERE, TABLES, answers, answers_over_time, frame, histories, modalities

@@ -260,12 +260,12 @@ class Broken(torch.autograd.Function):
 
 
 def hooks_at(tensor):
-    """How many functions would run before the node of this tensor."""
+    """How many functions would run at this tensor, and before its node."""
     seen = []
     probe = get_gradient_edge(tensor).node.register_prehook(lambda gradients: seen.append(1))
     count = len(probe.hooks_dict_ref())
     probe.remove()
-    return count - 1
+    return count - 1 + len(tensor._backward_hooks or ())
 
 
 def test_hooks_are_gone_afterwards():

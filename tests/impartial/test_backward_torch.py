@@ -326,3 +326,34 @@ def test_a_method_without_a_block_knows_losses_by_name():
         return method.state[0]
 
     assert_close(learnt(True), learnt(False))
+
+
+@pytest.mark.parametrize("where", ["leaf", "parameters"])
+def test_autograd_grad_of_leaves_gives_what_was_settled(where):
+    encoder = nn.Linear(3, 3)
+    x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
+    y = torch.ones(4, 3, requires_grad=True)
+    asked = [y] if where == "leaf" else list(encoder.parameters())
+
+    def losses():
+        features = y if where == "leaf" else encoder(x)
+        return [features[:, 0].sum(), 100 * features[:, 1].sum()]
+
+    def total():
+        return impartial_sum(losses(), at=y if where == "leaf" else encoder, method=IMTLG())
+
+    total().backward()
+    expected, plain = [leaf.grad for leaf in asked], torch.autograd.grad(sum(losses()), asked)
+    for one, other, without in zip(torch.autograd.grad(total(), asked), expected, plain, strict=True):
+        assert_close(one, other)
+        assert not torch.allclose(one, without)
+
+
+def test_a_place_that_was_changed_in_place_since_is_still_the_place():
+    x = torch.ones(4, 3, requires_grad=True)
+    y = x * 1
+    losses = [y[:, 0].sum(), 100 * y[:, 1].sum()]
+    total = impartial_sum(losses, at=y, method=IMTLG())
+    y.mul_(2)
+    total.backward()
+    assert x.grad.max() < 99

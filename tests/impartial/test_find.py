@@ -8,7 +8,18 @@ from torch import nn
 from torch.distributions import Normal
 from torch.nn import functional as F
 
-from evenhand.impartial import MGDA, Block, GradNorm, LinearBlock, Output, ParameterBlock, backward, find_blocks
+from evenhand.impartial import (
+    IMTLG,
+    MGDA,
+    Block,
+    GradNorm,
+    LinearBlock,
+    Output,
+    ParameterBlock,
+    backward,
+    find_blocks,
+)
+from evenhand.impartial._find import _finer
 
 from ._asserts import assert_close
 from ._models import MultiHead
@@ -297,3 +308,29 @@ def test_complex_gradients():
         torch.autograd.grad(loss, y, retain_graph=True)[0].abs().square().sum().sqrt() for loss in losses.values()
     ]
     assert place.reading.norms.tolist() == pytest.approx([float(n) for n in expected])
+
+
+@pytest.mark.parametrize("third", [1.0, 0.0])
+def test_columns_of_one_layer_meet_beside_a_head_of_its_own(third):
+    """a and b are columns of one linear layer, c is a head beside it; all three meet at the features."""
+    generator = torch.Generator().manual_seed(0)
+    encoder, joint, other = nn.Linear(5, 4), nn.Linear(4, 2), nn.Linear(4, 1)
+    x = torch.randn(8, 5, generator=generator)
+    y = encoder(x).tanh()
+    columns = joint(y)
+    losses = {"a": columns[:, 0].square().sum(), "b": 10 * columns[:, 1].square().sum()}
+    (without,) = (place for place in find_blocks(losses) if place.kind == "features")
+    assert without.heads == (("a",), ("b",))
+    losses["c"] = third * other(y).square().sum()
+    (place,) = (place for place in find_blocks(losses) if place.kind == "features")
+    assert place.heads == (("a",), ("b",), ("c",))
+    assert_close(place.reading.norms[:2], without.reading.norms)
+    assert (place.reading.norms[2] > 0) == bool(third)
+    assert len(backward(losses, at=place, method=IMTLG()).norms) == 3
+
+
+def test_ways_are_joined_by_the_finer_of_two():
+    assert _finer((), ((0,), (1, 2))) == ((0,), (1, 2))
+    assert _finer(((0, 1), (2,)), ((0,), (1,))) == ((0,), (1,), (2,))
+    assert _finer(((0, 1, 2), (3, 4)), ((0, 1), (2, 3), (4,))) == ((0, 1), (2,), (3,), (4,))
+    assert _finer(((0, 1),), ((0, 1), (2, 3))) == ((0, 1), (2, 3))

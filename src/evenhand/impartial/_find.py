@@ -19,6 +19,7 @@ from ._naming import Naming
 from ._reading import Reading
 
 Route = frozenset[tuple[Node, int]]  # the nodes (and their outputs) through which a loss reaches a tensor
+Ways = tuple[tuple[int, ...], ...]  # the losses that reach a tensor, those that arrive together as one head
 
 
 @dataclass(frozen=True)
@@ -133,26 +134,24 @@ def _find_in_group(losses: dict[str, Tensor], naming: Naming) -> Iterator[FoundB
     heads = {edge: _heads(by_loss) for edge, by_loss in routes.items()}
     meeting = {edge: ways for edge, ways in heads.items() if len(ways) > 1}
     gradients = _gradients(list(losses.values()), list(meeting))
-    parameters: dict[tuple[tuple[int, ...], ...], list[tuple[Edge, Tensor]]] = defaultdict(list)
-    seen: set[Edge] = set()
     queue = list(meeting)
     while queue:
         edge = queue.pop(0)
-        if edge in seen:
+        rows = _head_gradients(gradients[edge], meeting[edge])
+        if rows is None or not _disjoint(rows):
             continue
-        seen.add(edge)
-        ways = meeting[edge]
+        # Every head has columns of its own, as after one linear layer for all heads: they meet not here but where
+        # those columns were computed from.
+        before = {e: _finer(meeting.get(e, ()), meeting[edge]) for e in map(base_of, inputs_of(edge[0]))}
+        gradients |= _gradients(list(losses.values()), [e for e in before if e not in meeting])
+        queue += [e for e, ways in before.items() if meeting.get(e) != ways]
+        meeting |= before
+    parameters: dict[Ways, list[tuple[Edge, Tensor]]] = defaultdict(list)
+    for edge, ways in meeting.items():
         rows = _head_gradients(gradients[edge], ways)
-        if rows is None:
+        if rows is None or _disjoint(rows):
             continue
-        if _disjoint(rows):
-            # Every head has columns of its own, as after one linear layer for all heads: they meet not here
-            # but where those columns were computed from.
-            before = [e for e in map(base_of, inputs_of(edge[0])) if e not in meeting]
-            meeting |= dict.fromkeys(before, ways)
-            gradients |= _gradients(list(losses.values()), before)
-            queue += before
-        elif parameter_of(edge[0]) is not None:
+        if parameter_of(edge[0]) is not None:
             parameters[ways].append((edge, rows))
         else:
             place = _describe(losses, ways, [rows], naming.operation(edge[0]), "features")
@@ -180,12 +179,21 @@ def _routes(losses: list[Tensor]) -> dict[Edge, dict[int, set[tuple[Node, int]]]
     return routes
 
 
-def _heads(routes: dict[int, set[tuple[Node, int]]]) -> tuple[tuple[int, ...], ...]:
+def _heads(routes: dict[int, set[tuple[Node, int]]]) -> Ways:
     """Losses that arrive by the same route belong to one head."""
     ways: dict[Route, list[int]] = defaultdict(list)
     for loss, route in routes.items():
         ways[frozenset(route)].append(loss)
     return tuple(sorted(tuple(sorted(way)) for way in ways.values()))
+
+
+def _finer(some: Ways, others: Ways) -> Ways:
+    """Losses that belong to one head by both; those that one of them does not know are heads as the other says."""
+    head_of = [{loss: i for i, head in enumerate(ways) for loss in head} for ways in (some, others)]
+    finer: dict[tuple[int | None, ...], list[int]] = defaultdict(list)
+    for loss in sorted(head_of[0].keys() | head_of[1].keys()):
+        finer[tuple(heads.get(loss) for heads in head_of)].append(loss)
+    return tuple(sorted(tuple(head) for head in finer.values()))
 
 
 def _gradients(losses: list[Tensor], edges: list[Edge]) -> dict[Edge, list[Tensor | None]]:
@@ -197,7 +205,7 @@ def _gradients(losses: list[Tensor], edges: list[Edge]) -> dict[Edge, list[Tenso
     return {edge: [g[i] for g in per_loss] for i, edge in enumerate(edges)}
 
 
-def _head_gradients(gradients: list[Tensor | None], heads: tuple[tuple[int, ...], ...]) -> Tensor | None:
+def _head_gradients(gradients: list[Tensor | None], heads: Ways) -> Tensor | None:
     """The gradients of all heads, ``[T, *shape]``, or None if fewer than two of them are not zero."""
     gradients = [None if g is None else dense(g) for g in gradients]
     like = next((g for g in gradients if g is not None), None)
@@ -220,7 +228,7 @@ def _disjoint(rows: Tensor) -> bool:
 
 def _describe(
     losses: dict[str, Tensor],
-    heads: tuple[tuple[int, ...], ...],
+    heads: Ways,
     stacks: list[Tensor],
     place: str,
     kind: str,

@@ -18,6 +18,7 @@ from torch.utils.hooks import RemovableHandle
 
 from ._base_block import BaseBlock, neutral_in_this_thread
 from ._block import dense
+from ._graph import parameter_of
 from ._guards import check_plain_autograd, forbid_double_backward
 from ._losses import check_learning, named_losses
 from ._method import Method
@@ -261,17 +262,22 @@ def _replace_once(edge: GradientEdge, settled: Tensor, plain: Plain | None) -> R
     """
     this_pass = torch._C._current_graph_task_id()
 
-    def replace(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...] | None:
+    def passed_on(arrived: Tensor) -> Tensor | None:
         if torch._C._current_graph_task_id() != this_pass:
             return None
         handle.remove()
-        arrived = incoming[edge.output_nr]
-        assert arrived is not None
         total = settled if plain is None else settled + plain.others(dense(arrived))
         if arrived.is_sparse:  # a hook may not change that
             total = total.to_sparse(arrived.sparse_dim())
-        results = forbid_double_backward([total], [arrived])
-        return *incoming[: edge.output_nr], *results, *incoming[edge.output_nr + 1 :]
+        return forbid_double_backward([total], [arrived])[0]
 
-    handle = edge.node.register_prehook(replace)
+    def replace(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...] | None:
+        arrived = incoming[edge.output_nr]
+        assert arrived is not None
+        result = passed_on(arrived)
+        return None if result is None else (*incoming[: edge.output_nr], result, *incoming[edge.output_nr + 1 :])
+
+    leaf = parameter_of(edge.node)
+    # torch.autograd.grad takes the gradients of leaves before they come to the hooks of their nodes
+    handle = edge.node.register_prehook(replace) if leaf is None else leaf.register_hook(passed_on)
     return handle
