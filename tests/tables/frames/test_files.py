@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -530,3 +532,19 @@ def test_a_first_line_that_says_the_delimiter(tmp_path, line):
     assert list(frame.columns) == ["name", "size"]
     assert frame["size"].tolist() == [1.5, 2.5]
     assert "Cells are separated by ';'." in notes
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
+def test_frames_of_other_libraries_are_written(make, tmp_path):
+    frame = make({"a": [1, 2], "b": ["x", None]})
+    write_file(frame, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "a,b\n1,x\n2,\n"
+    with pytest.raises(ValueError, match="frame should be a DataFrame. Found list"):
+        write_file([1, 2], tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("line", ["\f", "\u00a0"])
+def test_a_line_of_odd_blanks_is_named(line, tmp_path):
+    (tmp_path / "t.csv").write_text(f"a,b\n1,x\n{line}\n2,y\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="should have 2 cells in every line, as in the first. Found 1 in line 3"):
+        read_file(tmp_path / "t.csv")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.tables.frames import build, fill, read
+from evenhand.tables.frames import build, fill, forms_of, read
 from evenhand.tables.schema import Column, Schema
 
 from ..schema._frames import LIBRARIES, to_lists, types_of
@@ -294,3 +294,11 @@ def test_integers_with_holes_are_filled_with_whole_numbers(n):
     holes = frame.isna().to_numpy()
     filled = fill(frame, schema, np.full((n, 1), 1234.5678), holes)["weight"].to_numpy()
     assert (filled[holes[:, 0]] == (1235 if n == 50 else 1234.5678)).all()
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame({"x": [1.0, np.nan]}), np.array([[1.0], [np.nan]])])
+def test_integers_that_holes_have_made_floats_are_filled_with_whole_numbers(frame):
+    schema = Schema((Column("x" if isinstance(frame, pd.DataFrame) else "x0", "real"),))
+    known = pd.DataFrame({schema.names[0]: [1, 5, 40_000]})
+    found = fill(frame, schema, np.array([[1.0], [7.4]]), np.array([[False], [True]]), forms=forms_of(known, schema))
+    assert np.asarray(found).ravel().tolist() == [1.0, 7.0]

@@ -115,3 +115,24 @@ def test_other_files_are_refused(tmp_path, long):
         fill_parquet(long, tmp_path / "out.csv", ones)
     with pytest.raises(ValueError, match="n should"):
         sample_parquet(long, 0)
+
+
+def test_integers_that_a_model_knows_as_floats(tmp_path):
+    before = pa.table({"a": pa.array([1, None, 3], pa.int64()), "b": pa.array([None, None, None])})
+    pq.write_table(before, tmp_path / "t.parquet")
+
+    def fill_all(part):
+        n = part.num_rows
+        return pa.table({"a": pa.array([1.0, 171.843, 3.0][:n]), "b": pa.array(["x", "y", "x"][:n])})
+
+    assert fill_parquet(tmp_path / "t.parquet", tmp_path / "u.parquet", fill_all) == 4
+    after = pq.read_table(tmp_path / "u.parquet")
+    assert after["a"].to_pylist() == [1, 172, 3]
+    assert after["a"].type == pa.int64()
+    assert after["b"].to_pylist() == ["x", "y", "x"]
+
+
+def test_a_file_without_rows(tmp_path):
+    pq.write_table(table()[:0], tmp_path / "t.parquet")
+    assert fill_parquet(tmp_path / "t.parquet", tmp_path / "u.parquet", ones) == 0
+    assert pq.read_table(tmp_path / "u.parquet").equals(table()[:0])

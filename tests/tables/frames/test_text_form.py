@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evenhand.tables.frames import read_file, write_file
 from evenhand.tables.frames._numerals import notation, numbers
-from evenhand.tables.frames._text_form import TextForm
+from evenhand.tables.frames._text_form import Dialect, TextForm
 
 EXCEL = (
     "sep=;\r\n"
@@ -120,11 +120,41 @@ def test_new_cells_are_spelled_like_others(store, tmp_path, cells, value, expect
     pd.testing.assert_frame_equal(read_file(tmp_path / "out.csv").frame, frame, check_dtype=False)
 
 
+def test_a_column_without_decimals_gets_those_of_the_file(store, tmp_path):
+    path = store("whole;empty;day;size\n5;;;1,5\n;;;2,25\n7;;;3,5\n")
+    file = read_file(path)
+    frame = file.frame.assign(whole=[5, 6.881, 7], empty=[0.5, 1.5, 2.0], day=pd.Timestamp("2024-01-31"))
+    write_file(frame, tmp_path / "out.csv", like=file)
+    lines = ["5;0,5;2024-01-31 00:00:00;1,5", "6,881;1,5;2024-01-31 00:00:00;2,25", "7;2,0;2024-01-31 00:00:00;3,5"]
+    assert (tmp_path / "out.csv").read_text().splitlines()[1:] == lines
+    pd.testing.assert_frame_equal(read_file(tmp_path / "out.csv").frame, frame, check_dtype=False)
+    file, frame = filled(store("whole;size\n5;1.5\n;2.25\n"), whole=(1, 6))
+    write_file(frame.assign(whole=[5, 6.5]), tmp_path / "out.csv", like=file)  # no comma in all of it
+    assert (tmp_path / "out.csv").read_text() == "whole;size\n5;1.5\n6.5;2.25\n"
+
+
 def test_a_hole_in_quotes_is_filled_in_quotes_and_cells_of_several_lines_stay(store, tmp_path):
     path = store('"a","b","c"\n"1","x\ny",""\n"","z","w"')
     file, frame = filled(path, a=(1, 2), c=(0, "w"))
     write_file(frame, tmp_path / "out.csv", like=file)
     assert (tmp_path / "out.csv").read_text() == '"a","b","c"\n"1","x\ny","w"\n"2","z","w"'
+
+
+def test_quotes_after_blanks(store, tmp_path):
+    text = 'city, size, pop\n"Bonn", "small, old", "1.5"\n"Köln", "NA", 2.5\n"Ulm", "new", NA\n'
+    file, frame = filled(store(text), size=(1, "small, old"), pop=(2, 0.5))
+    assert file.frame["size"].tolist()[0] == "small, old"
+    assert file.frame["pop"].tolist()[:2] == [1.5, 2.5]
+    assert file.conversions[0] == "Blanks before cells, some of them in quotes, were skipped."
+    write_file(frame, tmp_path / "out.csv", like=file)
+    expected = text.replace('"NA"', '"small, old"').replace("NA", "0.5")
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == expected
+
+
+def test_quotes_after_blanks_inside_of_texts_stay(store):
+    file = read_file(store('a,b\n1, "so" he said\n2,"x, ""y"""\n'))
+    assert file.frame["b"].tolist() == ['"so" he said', 'x, "y"']
+    assert "Blanks before cells" not in " ".join(file.conversions)
 
 
 def test_a_file_without_names_stays_one(store, tmp_path):
@@ -191,7 +221,7 @@ def test_any_cell_can_be_put_into_any_file(cells, delimiter, newline, quoted, ne
 
     names = ["p", "q", "r"]
     text = "".join(delimiter.join(map(written, row)) + newline for row in [names, *cells])
-    form = TextForm(text, 0, "utf-8", delimiter, named=True)
+    form = TextForm(text, 0, "utf-8", Dialect(delimiter), named=True)
     places = {(i % len(cells), j): text for i, j, text in new}
     by_row: dict[int, dict[int, str]] = {}
     for (i, j), text in places.items():
@@ -215,6 +245,6 @@ def test_a_number_is_read_again_as_it_was_spelled(seen, value, frame, comma):
         return ("-" if x < 0 else "") + (text.replace(".", ",") if comma else text)
 
     texts = pd.Series([cell(x) for x in seen])
-    spelled = notation(texts, comma).spell(np.float64(value))
+    spelled = notation(texts, comma, comma).spell(np.float64(value))
     made, _ = numbers(pd.concat([texts, pd.Series([spelled])], ignore_index=True), comma, comma)
     assert made.tolist() == [*(abs(x) * (-1 if x < 0 else 1) for x in seen), value]

@@ -12,7 +12,7 @@ from typing import Any
 
 from ._header import are_numbers, is_data
 from ._text_cells import convert
-from ._text_form import MARK, TextForm, cells_of_any_length, is_record
+from ._text_form import MARK, Dialect, TextForm, cells_of_any_length, is_record
 
 WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # by the mark at the beginning
 SAID = re.compile(r'\A"?sep=([^"\r\n])"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)  # a first line that says the delimiter
@@ -40,15 +40,17 @@ def read_delimited(
     if (said := SAID.match(text)) is not None:  # by Excel, to itself
         text, delimiters, told = text[said.end() :], said.group(1), True
     with cells_of_any_length(text):
-        delimiter = max(delimiters, key=lambda d: _regularity(text[:SNIFFED], d))
-        first, n_rows = _checked(text, path, delimiter)
-    if told or delimiter != delimiters[0]:
-        notes.append(f"Cells are separated by {_spoken(delimiter)}.")
+        dialect = _dialect(text[:SNIFFED], delimiters)
+        first, n_rows = _checked(text, path, dialect)
+    if told or dialect.delimiter != delimiters[0]:
+        notes.append(f"Cells are separated by {_spoken(dialect.delimiter)}.")
+    if dialect.skips_blanks:
+        notes.append("Blanks before cells, some of them in quotes, were skipped.")
     names, renamed = _mended(first)
-    named, frame = True, texts_of(text, delimiter, names, header=0)
+    named, frame = True, texts_of(text, dialect, names, header=0)
     if header is False or (header is None and n_rows and is_data(first, frame)):
         named, names, n_rows = False, [f"x{j + 1}" for j in range(len(first))], n_rows + 1
-        frame, renamed = texts_of(text, delimiter, names, header=None), [_unnamed(names, found=header is None)]
+        frame, renamed = texts_of(text, dialect, names, header=None), [_unnamed(names, found=header is None)]
     elif header is None and are_numbers(names):
         renamed.append(
             "Most names of columns are numbers. If the first line holds data, pass header=False, at the shell "
@@ -56,18 +58,20 @@ def read_delimited(
         )
     if len(frame) != n_rows:
         raise ValueError(f"{path} should have {n_rows} rows. Found {len(frame)} at a second look. Check its quotes.")
-    frame, converted = convert(frame, decimal_comma=delimiter != ",", missing=missing) if n_rows else (frame, [])
-    form = TextForm(whole, len(whole) - len(text), encoding, delimiter, named)
+    commas = dialect.delimiter != ","
+    frame, converted = convert(frame, decimal_comma=commas, missing=missing) if n_rows else (frame, [])
+    form = TextForm(whole, len(whole) - len(text), encoding, dialect, named)
     return frame, [*notes, *renamed, *converted], form
 
 
-def texts_of(text: str, delimiter: str, names: list[str], header: int | None) -> Any:
+def texts_of(text: str, dialect: Dialect, names: list[str], header: int | None) -> Any:
     """All cells as text."""
     import pandas
 
     return pandas.read_csv(
         io.StringIO(text, newline=""),
-        sep=delimiter,
+        sep=dialect.delimiter,
+        skipinitialspace=dialect.skips_blanks,
         names=names,
         header=header,
         index_col=False,
@@ -103,15 +107,25 @@ def _narrow(content: bytes) -> str:
     return "latin-1"
 
 
-def _regularity(text: str, delimiter: str) -> tuple[float, int]:
-    """In how many of the first records the delimiter gives as many cells as in the header, and how many that is."""
-    sizes = [len(cells) for _, cells in islice(_records(text, delimiter), N_SNIFFED)]
+def _dialect(text: str, delimiters: str) -> Dialect:
+    """What fits most lines; blanks are skipped if quotes follow them."""
+    plain = max(map(Dialect, delimiters), key=lambda d: _regularity(text, d))
+    skipping = Dialect(plain.delimiter, skips_blanks=True)
+    sniffed = islice(_records(text, plain), N_SNIFFED)
+    if not any(re.match(' +"', cell) for _, cells in sniffed for cell in cells):
+        return plain
+    return skipping if _regularity(text, skipping) >= _regularity(text, plain) else plain
+
+
+def _regularity(text: str, dialect: Dialect) -> tuple[float, int]:
+    """In how many of the first records the dialect gives as many cells as in the header, and how many that is."""
+    sizes = [len(cells) for _, cells in islice(_records(text, dialect), N_SNIFFED)]
     return (sizes.count(sizes[0]) / len(sizes), sizes[0]) if sizes and sizes[0] > 1 else (0.0, 0)
 
 
-def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _records(text: str, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """The records that are not blank, each with its first line; a broken one has no cells and is the last."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = dialect.records(io.StringIO(text, newline=""))
     line = 1
     try:
         for cells in reader:
@@ -122,11 +136,11 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         yield line, []
 
 
-def _checked(text: str, path: str, delimiter: str) -> tuple[list[str], int]:
+def _checked(text: str, path: str, dialect: Dialect) -> tuple[list[str], int]:
     """The names of the columns and the number of rows, once all lines are known to have as many cells."""
     names: list[str] = []
     n_rows = -1  # the first record holds the names
-    for line, cells in _records(text, delimiter):
+    for line, cells in _records(text, dialect):
         n_rows += 1
         names = names or cells
         if not cells:
@@ -137,7 +151,7 @@ def _checked(text: str, path: str, delimiter: str) -> tuple[list[str], int]:
         if len(cells) != len(names):
             raise ValueError(
                 f"{path} should have {len(names)} cells in every line, as in the first. Found {len(cells)} in line "
-                f"{line}. Put cells that hold {_spoken(delimiter)} in quotes."
+                f"{line}. Put cells that hold {_spoken(dialect.delimiter)} in quotes."
             )
     if not names:
         raise ValueError(f"{path} should hold a table. Found blank lines only. Write it again.")

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
+
 from ...common import ArgumentError, whole_file
 from ..cells import LARGEST_WHOLE
 from ._delimited import read_delimited, texts_of
@@ -84,7 +86,7 @@ def write_file(frame: pandas.DataFrame, path: str | Path, *, like: TableFile | N
     The index is left out: call ``frame.reset_index()`` first if it matters.
 
     Args:
-        frame: The rows.
+        frame: The rows, in a frame of pandas, polars or pyarrow.
         path: Where to; its ending decides the format, as in `read_file`.
         like: The file that the frame was read from, with other cells in some places by now. From text to text, all
             else is written as it stands there to the letter, and new cells as others of their column; a cell that
@@ -99,7 +101,7 @@ def write_file(frame: pandas.DataFrame, path: str | Path, *, like: TableFile | N
     if path.is_dir():
         raise ValueError(f"path should be a file. Found the folder {path}. Add the name of a file.")
     frame = _ready(frame)
-    if like is not None and like.form is not None and like.form.delimiter in DELIMITERS.get(form, ""):
+    if like is not None and like.form is not None and like.form.dialect.delimiter in DELIMITERS.get(form, ""):
         content = _packed(_as_written(frame, like, like.form), path, packing)
     else:
         content = _content(frame, path, form, packing)
@@ -214,6 +216,12 @@ def _has_ids(seen: Any) -> bool:
 
 
 def _ready(frame: Any) -> Any:
+    """A pandas frame whose columns have distinct names, without its index."""
+    if not isinstance(frame, _need("pandas").DataFrame):
+        try:
+            frame = nw.from_native(frame, eager_only=True).to_pandas()
+        except TypeError as error:
+            raise ArgumentError("frame", "be a DataFrame", type(frame).__name__) from error
     names = [str(name) for name in frame.columns]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
@@ -230,8 +238,8 @@ def _as_written(frame: Any, file: TableFile, form: TextForm) -> bytes:
             f"{len(names)} and {len(file.frame):,}, or other names",
             "Leave it out.",
         )
-    texts = texts_of(form.records, form.delimiter, names, header=0 if form.named else None)
-    return form.with_cells(new_cells(file.frame, frame, texts, decimal_comma=form.delimiter != ","))
+    texts = texts_of(form.records, form.dialect, names, header=0 if form.named else None)
+    return form.with_cells(new_cells(file.frame, frame, texts, decimal_comma=form.dialect.delimiter != ","))
 
 
 def _content(frame: Any, path: Path, form: str, packing: str) -> bytes:

@@ -104,7 +104,8 @@ def _form(native: Any, here: Form, known: Form | None) -> Form:
         return known if known.like else as_text(known, here)
     if here.sort == "other" or (is_object(native) and not known.like):
         return known
-    return replace(here, whole=known.whole, whole_days=known.whole_days, digits=known.digits)
+    whole = known.whole or known.sort == "integer"  # pandas makes floats of integers with holes
+    return replace(here, whole=whole, whole_days=known.whole_days, digits=known.digits)
 
 
 def _type_in(like: Any, frame: Any, name: str) -> Any:

@@ -85,13 +85,17 @@ class Notation:
         return f"{minus}{self.before}{digits.removeprefix('-').replace('.', self.decimal)}{self.after}"
 
 
-def notation(seen: Cells, decimal_comma: bool) -> Notation:
-    """How numbers that `numbers` has read are written."""
+def notation(seen: Cells, decimal_comma: bool, european: bool) -> Notation:
+    """How numbers that `numbers` has read are written, there or elsewhere in the file."""
+    usual = "," if european else "."
+    if seen.empty:
+        return Notation("", "", usual, 0, grouped=False)
     plain, sign = _without_sign(seen)
     comma, separators = _marks(plain, decimal_comma)
     around = re.fullmatch(rf"[+-]?([$€£¥]{BLANK})?.*?({BLANK}{SIGNS})?", seen.iloc[0]) if sign else None
     before, after = ("", "") if around is None else (part or "" for part in around.groups())
-    decimal = "," if comma else separators[1] if separators else "."
+    whole = all_match(plain, WHOLE)
+    decimal = "," if comma else separators[1] if separators else usual if whole else "."
     places = plain.str.rpartition(decimal)[2].str.len().where(plain.str.contains(decimal, regex=False), 0)
     same = int(places.iloc[0]) if places.nunique() == 1 else 0
     return Notation(before, after, decimal, same, grouped=separators is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,14 +58,27 @@ def fill_parquet(source: str | Path, target: str | Path, fill: Callable[[Any], A
     if Path(target).suffix.lower() != ".parquet":
         raise ArgumentError("target", "end in .parquet", repr(Path(target).name))
     schema, filled = file.schema_arrow, 0
-    with whole_file(Path(target)) as partial, parquet.ParquetWriter(partial, schema) as writer:
+    with whole_file(Path(target)) as partial, ExitStack() as opened:
+        writer = None
         for batch in file.iter_batches(PART):
             before = arrow.Table.from_batches([batch], schema=schema)
             after = fill(before)
-            columns = [_holes_alone(before[name], after[name]) for name in schema.names]
+            if writer is None:
+                written = _with_types(schema, after)
+                writer = opened.enter_context(parquet.ParquetWriter(partial, written))
+            columns = [_holes_alone(before[f.name].cast(f.type), after[f.name]) for f in written]
             filled += sum(number for _, number in columns)
-            writer.write_table(arrow.Table.from_arrays([column for column, _ in columns], schema=schema))
+            writer.write_table(arrow.Table.from_arrays([column for column, _ in columns], schema=written))
+        if writer is None:  # without a row
+            opened.enter_context(parquet.ParquetWriter(partial, schema))
     return filled
+
+
+def _with_types(schema: Any, filled: Any) -> Any:
+    """The schema, where columns without any cell, and so without a type, have that of what they are filled with."""
+    arrow = importlib.import_module("pyarrow")
+    fields = [f.with_type(filled[f.name].type) if arrow.types.is_null(f.type) else f for f in schema]
+    return arrow.schema(fields, schema.metadata)
 
 
 def _holes_alone(before: Any, after: Any) -> tuple[Any, int]:
@@ -75,6 +89,8 @@ def _holes_alone(before: Any, after: Any) -> tuple[Any, int]:
     if not number:
         return before, 0
     plain = before.type.value_type if arrow.types.is_dictionary(before.type) else before.type
+    if arrow.types.is_integer(plain) and arrow.types.is_floating(after.type):
+        after = compute.round(after)  # a model that has learnt floats
     merged = compute.if_else(gaps, after.cast(plain), before.cast(plain))
     return (merged if plain == before.type else merged.dictionary_encode().cast(before.type)), number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ._numerals import Cells, notation
+from ._numerals import Cells, has_decimal_comma, notation
 from ._text_cells import FALSE, TRUE, date_notation
 
 if TYPE_CHECKING:
@@ -26,11 +26,14 @@ def new_cells(
         decimal_comma: Whether numbers may have one.
     """
     cells: dict[int, dict[int, str]] = {}
+    there = {name: texts[name].str.strip()[before[name].notna().to_numpy()] for name in before}
+    european = decimal_comma and any(has_decimal_comma(seen) for seen in there.values())
     for j, name in enumerate(before.columns):
         rows = _changed(before[name], after[name])
         if rows:
-            seen = texts[name].str.strip()[before[name].notna().to_numpy()]
-            spell = _spell(before[name], seen, decimal_comma)
+            # where nothing was seen, what came says what it is
+            like = before[name] if len(there[name]) else after[name]
+            spell = _spell(like, there[name], decimal_comma, european)
             for i, value in zip(rows, after[name].iloc[rows], strict=True):
                 cells.setdefault(i, {})[j] = spell(value)
     return cells
@@ -46,14 +49,15 @@ def _changed(before: Cells, after: Cells) -> list[int]:
     return [int(i) for i in differs.nonzero()[0]]
 
 
-def _spell(read: Cells, seen: Cells, decimal_comma: bool) -> Spell:
+def _spell(read: Cells, seen: Cells, decimal_comma: bool, european: bool) -> Spell:
     from pandas.api import types
 
     if types.is_bool_dtype(read.dtype):
-        style = next((s for s, words in enumerate(zip(TRUE, FALSE, strict=True)) if seen.iloc[0] in words), 0)
+        styles = enumerate(zip(TRUE, FALSE, strict=True))
+        style = next((s for s, words in styles if seen.head(1).isin(words).any()), 0)
         return lambda value: (TRUE if value else FALSE)[style]
     if types.is_numeric_dtype(read.dtype):
-        return notation(seen, decimal_comma).spell
-    if types.is_datetime64_any_dtype(read.dtype):
+        return notation(seen, decimal_comma, european).spell
+    if types.is_datetime64_any_dtype(read.dtype) and len(seen):
         return date_notation(seen)
     return str
