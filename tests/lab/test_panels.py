@@ -211,6 +211,23 @@ def test_mistakes_are_named(path, changes, message):
         load_panel(tiny(path, *(f"{key}={value}" for key, value in changes.items())).data)
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("who", "", r"data\['who'\] should have no missing cell. Found one in row 97"),
+        ("t", "", r"data\['t'\] should have no missing cell. Found one in row 97"),
+        ("t", 3, r"data\['t'\] should differ within a history. Found two visits of .* in rows 9[5-9] and 9[5-9]"),
+    ],
+)
+def test_rows_without_a_place_are_named_as_in_the_file(tmp_path, column, value, message):
+    who, t = np.repeat(np.arange(30), 4), np.tile(np.arange(4), 30)
+    frame = pd.DataFrame({"who": who, "t": t, "a": np.random.default_rng(0).normal(size=120)}).astype(object)
+    frame.loc[97, column] = value
+    frame.to_csv(tmp_path / "panel.csv", index=False)
+    with pytest.raises(ValueError, match=message):
+        load_panel(PanelData(path=str(tmp_path / "panel.csv"), id="who", time="t"))
+
+
 def test_a_comparison_is_about_as_long_as_is_wanted():
     config = panel_comparison(Data(path="panel.csv"), 300, id="who", time="year", steps=200, n_seeds=2)
     assert isinstance(config, PanelExperiment)

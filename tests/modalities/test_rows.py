@@ -125,3 +125,18 @@ def test_masks_should_be_boolean_and_fit(mask, found):
     message = rf"observed\['a'\] should be boolean with one answer for each of 2 rows. Found {found}."
     with pytest.raises(ValueError, match=message):
         Modalities({"a": torch.zeros(2)}, observed={"a": mask})
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        ([0, 3], r"index\['a'\] should be between 0 and 2, for 3 items. Found 0 to 3"),
+        ([-1, 2], r"index\['a'\] should be between 0 and 2, for 3 items. Found -1 to 2"),
+        ([0.0, 1.0], r"index\['a'\] should hold one whole number for every row. Found torch.float64 of shape \[2\]"),
+        ([True, False], r"index\['a'\] should hold one whole number"),
+        ([[0, 1]], r"index\['a'\] should hold one whole number"),
+    ],
+)
+def test_an_index_points_at_items(index, message):
+    with pytest.raises(ValueError, match=message):
+        Modalities({"a": torch.zeros(3, 2)}, index={"a": torch.tensor(index)})

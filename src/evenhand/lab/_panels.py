@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,9 @@ from numpy.typing import NDArray
 
 from .. import datasets
 from ..common import ArgumentError, Tick, read_checkpoint, write_checkpoint
-from ..tables.frames import RawTable, check_extremes, read, read_file
+from ..tables.frames import RawTable, read, read_file
 from ..tables.inference import column_errors, trivial_guess
-from ..tables.longitudinal import LongitudinalVAE
+from ..tables.longitudinal import LongitudinalVAE, find_schemas, read_panel
 from ..tables.schema import Schema
 from ._config import PanelData, PanelExperiment, to_dict
 from ._folder import Folder
@@ -69,15 +70,18 @@ def load_panel(data: PanelData) -> PanelSource:
         schema = Schema.infer(frame, dict.fromkeys(both, "ignore"), unsupported="ignore")
     columns = tuple(column for column in schema if column.name not in both)
     schema = Schema(columns, {**schema.ignored, **both})
-    table = read(frame, schema)
-    check_extremes(table, schema)
-    histories = tuple(frame.groupby(data.id, sort=False).indices.values())
-    if len(histories) < FEWEST:
+    if (n := frame[data.id].nunique()) < FEWEST:
         raise ValueError(
-            f"data should have at least {FEWEST} histories to train, choose and test on. Found {len(histories)}. Is "
-            f"{data.id!r} the column that says whose a row is?"
+            f"data should have at least {FEWEST} histories to train, choose and test on. Found {n}. Is {data.id!r} "
+            "the column that says whose a row is?"
         )
-    return PanelSource(table, schema, name, note, conversions, frame, histories)
+    try:
+        schema, clock = find_schemas(frame, data.id, data.time, schema, "ignore")
+        panel = read_panel(frame, data.id, data.time, schema, clock)
+    except ArgumentError as error:
+        own = {"id": "data.id", "time": "data.time"}
+        raise error.about(own.get(error.argument, re.sub("^X", "data", error.argument))) from error
+    return PanelSource(panel.table, schema, name, note, conversions, frame, tuple(panel.visits))
 
 
 Found = tuple[Any, Schema | None, str, str, list[str]]

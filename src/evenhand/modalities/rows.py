@@ -40,6 +40,8 @@ class Modalities:
             if unknown:
                 names = ", ".join(map(repr, self.values))
                 raise ValueError(f"{what} should be about the modalities {names}. Found {unknown[0]!r}.")
+        for name, index in self.index.items():
+            self._check_index(name, index)
         lengths = {name: self._length(name) for name in self.values}
         if len(set(lengths.values())) > 1:
             counted = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
@@ -50,6 +52,16 @@ class Modalities:
                     f"observed[{name!r}] should be boolean with one answer for each of {len(self)} rows. "
                     f"Found {mask.dtype} of shape {list(mask.shape)}."
                 )
+
+    def _check_index(self, name: str, index: Tensor) -> None:
+        n = len(self.values[name])
+        if index.ndim != 1 or index.is_floating_point() or index.dtype == torch.bool:
+            found = f"{index.dtype} of shape {list(index.shape)}"
+            raise ValueError(f"index[{name!r}] should hold one whole number for every row. Found {found}.")
+        on_the_way = index.device.type != "cpu"  # looking would mean to wait for it
+        if not on_the_way and len(index) and not 0 <= int(index.min()) <= int(index.max()) < n:
+            found = f"{int(index.min())} to {int(index.max())}"
+            raise ValueError(f"index[{name!r}] should be between 0 and {n - 1}, for {n} items. Found {found}.")
 
     def __len__(self) -> int:
         return self._length(next(iter(self.values)))

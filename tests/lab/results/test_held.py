@@ -98,3 +98,25 @@ def test_a_run_that_failed_is_a_dash(reports):
 def test_other_tables_pass_them_over(reports, tmp_path):
     """Held reports are no part of table 1, and ordinary ones none of these."""
     assert not contests([table_report()])
+
+
+def test_seeds_are_paired_by_their_numbers(reports):
+    """Three seeds of plain training, and Lipschitz standardization with one of them and two others."""
+
+    def better():
+        return {row[1]: row[5] for row in tables.equal_rate([plain, smooth]).rows}["vanilla, Lipschitz"]
+
+    plain, smooth = reports[:2]
+    plain["seeds"], smooth["seeds"] = [0, 1, 2], [5, 2, 6]
+    plain["runs"][0]["error"], smooth["runs"][0]["error"] = [0.1, 0.1, 0.3], [0.5, 0.2, 0.5]
+    assert better() == "1/1"
+    smooth["seeds"] = [5, 6, 7]
+    assert better() == ""
+
+
+def test_a_plain_run_that_failed_does_not_hide_the_lowest_error(reports):
+    nothing = [None] * 3
+    reports[0]["runs"][0] |= {"error": nothing, "validation": nothing, "rate": nothing, "columns": [[None] * 6] * 3}
+    for table, places in ((tables.equal_rate, [4]), (tables.equal_rate_errors, range(2, 7))):
+        cells = [row[i] for row in table(reports[:2]).rows for i in places]
+        assert any(getattr(cell, "bold", False) for cell in cells)

@@ -1,5 +1,7 @@
 """What users pass as data and as networks: many forms are read, and mistakes are named."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -733,3 +735,19 @@ def test_nan_where_rows_are_marked_by_hand():
     broken = Modalities({"vector": torch.full((N, 3), torch.nan)})
     with pytest.raises(ValueError, match="values should be finite where a row has them. Found NaN"):
         read(broken, "vector")
+
+
+def test_what_is_observed_may_be_a_column_of_a_filtered_frame():
+    told = pd.Series([True, False] * N)[1::2]
+    told[told.index[0]] = True
+    one = model("vector", "label")
+    other = copy.deepcopy(one)
+    one.fit(data("vector", "label"), observed={"label": told}, epochs=1)
+    other.fit(data("vector", "label"), observed={"label": told.to_numpy()}, epochs=1)
+    assert_same(weights(one), weights(other))
+
+
+def test_lists_of_tensors_may_require_gradients():
+    one, rows_ = model("vector", "label"), data("vector", "label")
+    listed = {**rows_, "vector": [row.clone().requires_grad_() for row in rows_["vector"]]}
+    assert torch.equal(one.encode(listed), one.encode(rows_))

@@ -1,5 +1,6 @@
 """The estimator: holes, the next visit, new histories, and what it refuses."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -10,8 +11,9 @@ import torch
 from sklearn.base import clone
 
 from evenhand.impartial import Sum
-from evenhand.tables import LongitudinalVAE
+from evenhand.tables import LongitudinalVAE, Schema
 from evenhand.tables.longitudinal._guess import imagined
+from evenhand.tables.longitudinal._training import kept
 
 MODELLED = ["level", "size", "visits", "sort"]
 
@@ -263,7 +265,9 @@ def test_rates_of_rows_are_those_of_the_training(fitted, holes):
 
 
 def test_a_gap_that_is_lost_in_whole_years_is_refused(fitted, holes):
-    with pytest.raises(ValueError, match=r"gap should lead to a later time. Found 0.4. Times in 'year' are whole"):
+    with pytest.raises(
+        ValueError, match=r"gap should lead to a later time that 'year' can hold. Found 0.4. Times in"
+    ):
         fitted.forecast(holes, gap=0.4)
 
 
@@ -325,3 +329,79 @@ def test_fit_where_nothing_is_recorded(panel, mood):
 def test_verbose_is_yes_or_no(panel):
     with pytest.raises(ValueError, match="verbose should be True or False. Found 'bogus'"):
         model(verbose="bogus").fit(panel)
+
+
+# Times with decimals, schemas without id and time, and what is kept
+
+
+def decimals():
+    rng = np.random.default_rng(0)
+    return pd.concat(
+        pd.DataFrame(
+            {"who": i, "year": (np.array([0.0, 0.1, 0.3]) + 0.1 * (i % 3)).round(1), "a": rng.normal(size=3)}
+        )
+        for i in range(12)
+    ).reset_index(drop=True)
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(None, 0.2), (0.3, 0.3), (0.25, 0.3), (0.15, 0.2)])
+def test_a_gap_has_the_decimals_of_the_times(gap, expected):
+    frame = decimals()
+    one = model().fit(frame)
+    assert one._fitted.clock.gap == pytest.approx(0.15)
+    found = one.forecast(frame, gap)["year"].to_numpy() - frame.groupby("who")["year"].max().to_numpy()
+    np.testing.assert_allclose(found, expected)
+
+
+def test_a_gap_that_is_lost_in_the_decimals_is_refused():
+    frame = decimals()
+    with pytest.raises(ValueError, match=r"gap should lead to a later time that 'year' can hold.* have 1 decimals"):
+        model().fit(frame).forecast(frame, 0.01)
+
+
+def test_the_usual_gap_is_at_least_a_step(panel):
+    """Times are whole, and most visits follow each other within a time that is not."""
+    frame = panel.assign(year=panel["year"].astype(float))
+    one = model().fit(frame)
+    one._fitted.clock = dataclasses.replace(one._fitted.clock, gap=0.2)
+    found = one.forecast(panel)
+    assert set(found["year"].to_numpy() - panel.groupby("who", sort=False)["year"].max().to_numpy()) == {1}
+
+
+def test_a_schema_may_leave_out_id_and_time(panel):
+    alone = Schema.infer(panel.drop(columns=["who", "year"]), unsupported="ignore")
+    one = model(schema=alone).fit(panel)
+    assert one.schema_.names == alone.names
+    assert one.schema_.ignored.keys() >= {"who", "year"}
+    assert one.transform(panel).equals(panel)
+
+
+def test_integers_that_holes_have_made_floats_are_filled_with_whole_numbers(panel):
+    frame = panel.assign(visits=panel["visits"] * 1000)
+    holed = frame.astype({"visits": float})
+    holed.loc[3, "visits"] = np.nan
+    assert model().fit(frame).transform(holed).loc[3, "visits"] % 1 == 0
+
+
+@pytest.mark.parametrize(
+    ("errors", "offs", "expected"),
+    [
+        ([0.3, 0.2, 0.25], None, 1),
+        ([0.3, 0.3 - 1e-9, 0.31], None, 0),  # next to nothing is no gain
+        ([np.nan, np.nan, np.nan], None, 2),
+        ([0.3, 0.2, 0.1], [0.0, 0.0, 0.5], 1),
+        ([0.3, 0.2, 0.25], [0.5, 0.4, 0.0], 2),
+    ],
+)
+def test_what_is_kept(errors, offs, expected):
+    history = [{"error": e} | ({} if offs is None else {"off": offs[i]}) for i, e in enumerate(errors)]
+    assert kept(history) == expected
+
+
+def test_error_and_rate_are_those_of_the_network_that_is_kept():
+    """Three histories of two visits, in which nothing is hidden: the last network is kept."""
+    frame = pd.DataFrame({"who": [0, 0, 1, 1, 2, 2], "year": [0, 1] * 3, "a": [0.1, 0.4, 0.2, 0.6, 0.3, 0.9]})
+    one = model(max_epochs=40).fit(frame)
+    assert one.rate_ == one.history_[kept(one.history_)]["rate"]
+    if np.isnan(one.error_):
+        assert one.rate_ == one.history_[-1]["rate"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -114,11 +115,11 @@ def equal_rate(reports: Reports, *, published: bool = True) -> Table:
     breaks = []
     for contest in contests(reports):
         breaks.append(len(rows))
-        lowest = min(entry.median("error") for entry in contest.entries)
+        lowest = min((e.median("error") for e in contest.entries if not math.isnan(e.median("error"))), default=0.0)
         for i, entry in enumerate(contest.entries):
             plain = contest.entries[0].report if entry.arm != "plain" else None
             name, worst = entry.worst_column
-            better = "" if plain is None else f"{_wins(entry, contest.entries[0])}/{len(entry.report.seeds)}"
+            better = "" if plain is None else _wins(entry, contest.entries[0])
             error = entry.median("error")
             rows.append(
                 [
@@ -155,9 +156,10 @@ def equal_rate_errors(reports: Reports, *, published: bool = True) -> Table:
         plain, weights = contest.best("plain"), contest.best("column weights")
         smooth, both, f = contest.best("Lipschitz"), contest.best("Lipschitz, f"), contest.best("f")
         shown = (plain, weights, smooth, both, f)
-        known = [entry.median("error") for entry in shown if entry is not None]
+        known = [e.median("error") for e in shown if e is not None and not math.isnan(e.median("error"))]
+        lowest = min(known, default=0.0)
         cells = [
-            UNKNOWN if e is None else Cell(e.median("error"), bold=e.median("error") <= (1 + CLOSE) * min(known))
+            UNKNOWN if e is None else Cell(e.median("error"), bold=e.median("error") <= (1 + CLOSE) * lowest)
             for e in shown
         ]
         rows.append([contest.title, Cell(contest.rate, 1), *cells, _verdict(f, weights), _label(f), _label(weights)])
@@ -172,9 +174,11 @@ def equal_rate_errors(reports: Reports, *, published: bool = True) -> Table:
     return Table("Errors at one rate", header, rows, notes, 1)
 
 
-def _wins(entry: Entry, plain: Entry) -> int:
-    ours, theirs = (e.report.values(e.run, "error") for e in (entry, plain))
-    return int((ours < theirs).sum())
+def _wins(entry: Entry, plain: Entry) -> str:
+    """In how many of the seeds that both have the error is lower."""
+    ours, theirs = (dict(zip(e.report.seeds, e.report.values(e.run, "error"), strict=True)) for e in (entry, plain))
+    pairs = [(error, theirs[seed]) for seed, error in ours.items() if seed in theirs]
+    return f"{sum(bool(one < other) for one, other in pairs)}/{len(pairs)}" if pairs else ""
 
 
 def _label(entry: Entry | None) -> str:

@@ -161,12 +161,16 @@ def _read_with_holes(name: str, data: Any, likelihood: Likelihood, shape: tuple[
 def _stack(name: str, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """A list of items as one array; None becomes zeros."""
     try:
-        present = [np.asarray(item) for item in items if item is not None]
+        present = [_as_array(item) for item in items if item is not None]
         empty = np.zeros(shape, dtype=present[0].dtype if present else np.float32)
         rows = iter(present)
         return np.stack([empty if item is None else next(rows) for item in items]) if len(items) else empty[None][:0]
     except ValueError as error:
         raise ValueError(f"The items of {name!r} should all have the shape {list(shape)}. {error}") from error
+
+
+def _as_array(item: Any) -> Any:
+    return item.detach().cpu().numpy() if isinstance(item, Tensor) else np.asarray(item)
 
 
 def _check_items(name: str, values: Tensor, shape: tuple[int, ...]) -> None:
@@ -198,7 +202,7 @@ def _hide(values: Tensor, there: Tensor, has_holes: bool) -> Tensor:
 
 
 def _mask(name: str, told: Any, n: int) -> Tensor:
-    mask = torch.as_tensor(told)
+    mask = told if isinstance(told, Tensor) else torch.tensor(np.asarray(told))
     if mask.dtype != torch.bool or mask.shape != (n,):
         raise ValueError(
             f"observed[{name!r}] should be boolean with one answer for each of {n} rows. "

@@ -33,6 +33,7 @@ from ..frames import Form, build, fill, forms_of, read
 from ..schema import Schema
 from ._fitted import Fitted, fit_panel
 from ._panel import check_frame, find_schemas, read_panel
+from ._training import kept
 
 Array = NDArray[Any]
 
@@ -177,7 +178,7 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         self._fitted, self._clock, self._template, self._forms = fitted, clock, template, forms
         self.schema_, self.history_ = fitted.preprocessing.schema, history
         self.shares_ = dict(zip(self.schema_.names, fitted.shares.tolist(), strict=True))
-        best = min(history, key=lambda row: (row.get("off", 0.0), row["error"]))
+        best = history[kept(history)]
         self.error_, self.rate_ = best["error"], best["rate"]
 
     def transform(self, X: Any) -> Any:
@@ -216,16 +217,24 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         if gap is not None:
             check_number("gap", gap, above=True)
         last = np.array([rows[-1] for rows in panel.visits])
-        before, later = panel.times[last], gap or self._fitted.clock.gap
-        rows, times = self._at(X, last, before + later)
-        if not np.allclose(times - before, later):  # times are whole there: one gap for all
-            later = np.floor(later + 0.5)
-            rows, times = self._at(X, last, before + later)
-        if not np.allclose(times - before, later) or (times <= before).any():
-            advice = f"Times in {self.time!r} are whole there."
-            raise ArgumentError("gap", "lead to a later time", f"{gap or self._fitted.clock.gap:g}", advice)
+        rows, times = self._next(X, last, panel.times[last], gap)
         values = self._fitted.forecast(panel, times)
         return self._fill(rows, values, np.ones_like(values, dtype=bool))
+
+    def _next(self, X: Any, last: Array, before: Array, gap: float | None) -> tuple[Any, Array]:
+        """The last rows at later times, with one gap for all, and these times.
+
+        Where times have few decimals, or none, so has the gap; the usual one is at least a step of them.
+        """
+        wanted = gap or self._fitted.clock.gap
+        for step in (0.0, 10.0 ** -(self._forms[self.time].digits or 0), 1.0):
+            rounded = step * np.floor(wanted / step + 0.5 + 1e-9) if step else wanted
+            later = rounded if gap else max(rounded, step)
+            rows, times = self._at(X, last, before + later)
+            if np.allclose(times - before, later) and (times > before).all():
+                return rows, times
+        advice = f"Times in {self.time!r} have {self._forms[self.time].digits or 'no'} decimals."
+        raise ArgumentError("gap", f"lead to a later time that {self.time!r} can hold", f"{wanted:g}", advice)
 
     def _at(self, X: Any, index: Array, times: Array) -> tuple[Any, Array]:
         """Some rows at other times, and these times as they can be written."""

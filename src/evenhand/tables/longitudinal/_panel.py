@@ -62,7 +62,8 @@ def find_schemas(
         named = [name for name in (who, when) if name in schema]
         if named:
             raise ArgumentError("schema", "ignore the columns of id and time", f"{named[0]!r} among its columns")
-        return schema, clock
+        both = {who: "It says whose a row is.", when: "It says when."}
+        return Schema(schema.columns, {**both, **schema.ignored}), clock
     overrides = {**(schema or {}), who: "ignore", when: "ignore"}
     with _in_words_of_users():
         return Schema.infer(frame, overrides, unsupported=unsupported), clock

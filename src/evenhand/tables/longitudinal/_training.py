@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,15 +142,13 @@ class Training:
         Args:
             tick: What is told the part of the training that was done.
         """
-        best, state, waited, done = (math.inf, math.inf), self._copy(), 0, 0
+        state, waited, done = self._copy(), 0, 0
         while not self.history or (waited < self.recipe.patience and self._progress(done) < 1):
             before, done = done, self._until_validation(done)
-            off, error = self._validate(done)
-            tick((done - before) / self._steps, f"error {error:.4f}")
-            waited += 1
-            # where nothing is hidden there is no error: the last one is kept
-            if off < best[0] or (off == best[0] and not error >= best[1] - SMALLEST_GAIN):
-                best, state, waited = (off, error), self._copy(), 0
+            tick((done - before) / self._steps, f"error {self._validate(done):.4f}")
+            waited = len(self.history) - 1 - kept(self.history)
+            if not waited:
+                state = self._copy()
         self.network.load_state_dict(state)
         self.network.eval()
 
@@ -219,19 +218,30 @@ class Training:
         share = 2 * self.recipe.hide * float(torch.rand((), generator=self._generator))
         return hidden_at_random(mask, share, self.recipe.hide_visits, self._generator)
 
-    def _validate(self, done: int) -> tuple[float, float]:
-        """How far the rate is off, if one is held, and the error on hidden cells."""
+    def _validate(self, done: int) -> float:
+        """The error on hidden cells; it is noted with the rate, and how far that is off, if one is held."""
         self.network.eval()
         error = self.held.error(self.network)
         nats = float(rates(self.network, self.held.visits, self.held.visits.mask).mean())
         self.history.append({"steps": done, "error": error, "rate": nats})
-        if self.control is None:
-            return 0.0, error
-        measured, weight = torch.tensor([nats]), float(self.control.weights())
-        self.control.calibrate(measured)
-        off = float(self.control.off(measured))
-        self.history[-1] |= {"kl_weight": weight, "off": off}
-        return off, error
+        if self.control is not None:
+            measured, weight = torch.tensor([nats]), float(self.control.weights())
+            self.control.calibrate(measured)
+            self.history[-1] |= {"kl_weight": weight, "off": float(self.control.off(measured))}
+        return error
 
     def _copy(self) -> dict[str, Tensor]:
         return {name: x.clone() for name, x in self.network.state_dict().items()}
+
+
+def kept(history: Sequence[Mapping[str, Any]]) -> int:
+    """The validation whose network is kept: the lowest error, and before that the rate nearest to one that is held.
+
+    A gain that is next to nothing does not count. Where nothing is hidden there is no error, and the last is kept.
+    """
+    best, found = (math.inf, math.inf), 0
+    for i, row in enumerate(history):
+        off, error = row.get("off", 0.0), row["error"]
+        if off < best[0] or (off == best[0] and not error >= best[1] - SMALLEST_GAIN):
+            best, found = (off, error), i
+    return found
