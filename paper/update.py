@@ -24,6 +24,7 @@ from _imputation_tables import page as imputation_page
 from _over_time_tables import page as over_time_page
 from _panel_tables import page as panel_page
 from digits_in_five import table as in_five
+from forecast import page as forecast_page
 from multimodal import tables as of_modalities
 from several_losses._pages import fusion_page, multitask_page
 from summaries import MAIN, REPORTS, summary
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "benchmarks/impute.py": imputation_page,
     "benchmarks/generate.py": generation_page,
     "benchmarks/longitudinal.py": panel_page,
+    "benchmarks/forecast.py": forecast_page,
     "benchmarks/over_time.py": over_time_page,
     "benchmarks/multitask.py": multitask_page,
     "benchmarks/fusion.py": fusion_page,

@@ -1,5 +1,6 @@
 """The estimator: holes, the next visit, new histories, and what it refuses."""
 
+import copy
 import dataclasses
 import warnings
 
@@ -12,6 +13,7 @@ from sklearn.base import clone
 
 from evenhand.impartial import Sum
 from evenhand.tables import LongitudinalVAE, Schema
+from evenhand.tables.longitudinal._fitted import _beginnings
 from evenhand.tables.longitudinal._guess import imagined
 from evenhand.tables.longitudinal._training import kept
 
@@ -405,3 +407,35 @@ def test_error_and_rate_are_those_of_the_network_that_is_kept():
     assert one.rate_ == one.history_[kept(one.history_)]["rate"]
     if np.isnan(one.error_):
         assert one.rate_ == one.history_[-1]["rate"]
+
+
+# Forecasts are weighed by forecasts
+
+
+def test_histories_end_at_their_last_visits():
+    begun, last = _beginnings([np.arange(3), np.array([7]), np.arange(10, 22)])
+    assert [rows.tolist() for rows in begun[:2]] == [[0, 1], [0, 1, 2]]
+    assert [len(rows) for rows in begun[2:]] == list(range(5, 13))  # the last eight of twelve
+    assert last[:, 0].tolist()[:5] == [False, True, False, False, True]
+    assert last.sum() == len(begun)
+    assert _beginnings([np.array([7])])[0] == []
+
+
+def test_forecasts_go_as_far_from_the_last_cell_as_is_best_for_forecasts(fitted, holes):
+    assert fitted.forecast_shares_.keys() == fitted.shares_.keys()
+    other = copy.deepcopy(fitted)
+    filled = other.transform(holes)
+    for share in (0.0, 1.0):
+        other._fitted.shares_ahead = np.full(len(MODELLED), share)
+        pd.testing.assert_frame_equal(other.transform(holes), filled)  # which they do not touch
+        found = other.forecast(holes)
+        last = holes.groupby("who", sort=False)["level"].last().to_numpy()
+        assert np.allclose(found["level"], last) == (share == 0)
+
+
+def test_a_trend_is_forecast(panel):
+    """`size` grows by a fifth every year: the last cell is always too small."""
+    frame = panel[["who", "year", "level", "size"]]
+    one = LongitudinalVAE(id="who", time="year", max_epochs=60, batch_size=8, n_hidden=24, random_state=0)
+    one.fit(frame[frame["who"] != "p0"])
+    assert one.forecast_shares_["size"] > 0

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 STEPS, FEWEST_EPOCHS = 2000, 10  # of a training whose length the user leaves open
 FEWEST_HISTORIES = 2  # one to learn from, one to stop by
 AT_ONCE = 512  # histories that are guessed together
+ENDS = 8  # visits of a history, the last ones, that are forecast to weigh forecasts
 
 
 @dataclass(eq=False)
@@ -46,6 +47,7 @@ class Fitted:
         patterns: The times of every training history, from which new histories take theirs.
         limits: Smallest and largest value of every column, ``[2, D]``, which guesses and draws never leave.
         shares: How far guesses of every column go from the line between the nearest cells towards the network.
+        shares_ahead: The same for forecasts, where the line is the last cell.
     """
 
     network: HistoryVAE
@@ -54,12 +56,14 @@ class Fitted:
     patterns: list[Array]
     limits: Tensor
     shares: Array
+    shares_ahead: Array
 
-    def guess(self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]]) -> Array:
-        """The best guess of every cell in the units of the data, ``[N, D]``."""
-        schema = self.preprocessing.schema
-        line = on_the_line(table, times, visits, schema)
-        return mixed(self.say(table, times, visits), line, self.shares, schema)
+    def guess(
+        self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]], *, ahead: bool = False
+    ) -> Array:
+        """The best guess of every cell in the units of the data, ``[N, D]``; as a forecast if it is one."""
+        schema, shares = self.preprocessing.schema, self.shares_ahead if ahead else self.shares
+        return mixed(self.say(table, times, visits), on_the_line(table, times, visits, schema), shares, schema)
 
     def say(self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]], *, direct: bool = True) -> Array:
         """What the network says of every cell, directly or through z, ``[N, D]``."""
@@ -86,10 +90,20 @@ class Fitted:
             visits: The rows of the histories.
             hidden: Which cells the network was not shown, ``[N, D]``.
         """
-        shown, schema = RawTable(panel.table.values, panel.table.observed & ~hidden), self.preprocessing.schema
-        line = on_the_line(shown, panel.times, visits, schema)
-        said = self.say(shown, panel.times, visits)
-        self.shares = best_shares(panel.table.values, said, line, hidden & panel.table.observed, schema)
+        self.shares = self._best_shares(panel.table, panel.times, visits, hidden)
+        begun, last = _beginnings(visits)
+        if begun:
+            rows = np.concatenate(begun)
+            again = np.split(np.arange(len(rows)), np.cumsum([len(some) for some in begun])[:-1])
+            table = RawTable(panel.table.values[rows], panel.table.observed[rows])
+            self.shares_ahead = self._best_shares(table, panel.times[rows], again, last)
+
+    def _best_shares(
+        self, table: RawTable, times: Array, visits: Sequence[NDArray[np.intp]], hidden: NDArray[np.bool_]
+    ) -> Array:
+        shown, schema = RawTable(table.values, table.observed & ~hidden), self.preprocessing.schema
+        line, said = on_the_line(shown, times, visits, schema), self.say(shown, times, visits)
+        return best_shares(table.values, said, line, hidden & table.observed, schema)
 
     def forecast(self, panel: Panel, times: Array) -> Array:
         """The cells of one more visit of every history at these times, ``[N, D]``."""
@@ -97,7 +111,8 @@ class Fitted:
         values = np.concatenate([panel.table.values, np.zeros((n, width))])
         observed = np.concatenate([panel.table.observed, np.zeros((n, width), bool)])
         visits = [np.append(rows, old + i) for i, rows in enumerate(panel.visits)]
-        return self.guess(RawTable(values, observed), np.concatenate([panel.times, times]), visits)[old:]
+        both = np.concatenate([panel.times, times])
+        return self.guess(RawTable(values, observed), both, visits, ahead=True)[old:]
 
     def sample(self, n: int, generator: torch.Generator) -> tuple[list[int], Array, Array]:
         """Ids, times and cells of the visits of n new histories."""
@@ -137,9 +152,16 @@ def fit_panel(
     training = Training(network, visits.take(train), out, _recipe(estimator, len(train)), seed)
     training.run(tick)
     patterns = [panel.times[rows] for rows in panel.visits]
-    fitted = Fitted(network, units, clock, patterns, limits, np.ones(len(schema)))
+    fitted = Fitted(network, units, clock, patterns, limits, np.ones(len(schema)), np.ones(len(schema)))
     fitted.weigh(panel, [panel.visits[i] for i in held.tolist()], out.hidden(len(panel.times)))
     return fitted, training.history
+
+
+def _beginnings(visits: Sequence[NDArray[np.intp]]) -> tuple[list[NDArray[np.intp]], NDArray[np.bool_]]:
+    """Histories up to some of their visits, and which of all these rows are the last of one, ``[rows, 1]``."""
+    begun = [rows[:end] for rows in visits for end in range(max(2, len(rows) - ENDS + 1), len(rows) + 1)]
+    last = [np.arange(len(rows)) == len(rows) - 1 for rows in begun]
+    return begun, np.concatenate(last)[:, None] if last else np.zeros((0, 1), bool)
 
 
 def _split(n: int, share: float, seed: int) -> tuple[Tensor, Tensor]:

@@ -90,6 +90,8 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
     shares_ : dict
         How far guesses of each column go towards the network: 1 all the way; 0 is the straight line between the
         nearest cells of a number, and the class of the nearest visit. Chosen on held-out histories.
+    forecast_shares_ : dict
+        The same for forecasts, where 0 is the last cell. Chosen on the last visits of held-out histories.
     error_, rate_ : float
         Of the network that was kept: the error on hidden cells of held-out histories, and KL(q || p) of a visit.
 
@@ -177,7 +179,10 @@ class LongitudinalVAE(TransformerMixin, BaseEstimator):
         """Everything that was found as fitted attributes."""
         self._fitted, self._clock, self._template, self._forms = fitted, clock, template, forms
         self.schema_, self.history_ = fitted.preprocessing.schema, history
-        self.shares_ = dict(zip(self.schema_.names, fitted.shares.tolist(), strict=True))
+        self.shares_, self.forecast_shares_ = (
+            dict(zip(self.schema_.names, shares.tolist(), strict=True))
+            for shares in (fitted.shares, fitted.shares_ahead)
+        )
         best = history[kept(history)]
         self.error_, self.rate_ = best["error"], best["rate"]
 

@@ -74,6 +74,7 @@ def _tensors(fitted: Fitted) -> dict[str, Tensor]:
         **{f"network.{name}": x for name, x in fitted.network.state_dict().items()},
         "limits": fitted.limits,
         "shares": torch.tensor(fitted.shares),
+        "shares_ahead": torch.tensor(fitted.shares_ahead),
         "times": torch.tensor(np.concatenate(fitted.patterns)),
         "lengths": lengths,
     }
@@ -92,4 +93,5 @@ def _fitted(about: dict[str, Any], tensors: dict[str, Tensor]) -> Fitted:
         patterns=patterns,
         limits=tensors["limits"],
         shares=tensors["shares"].numpy(),
+        shares_ahead=tensors["shares_ahead"].numpy(),
     )
