@@ -30,12 +30,9 @@ def refuse_single_rows(
 
 def learn_over_time(console: Console, loaded: Loaded, id: str, time: str, options: dict[str, Any]) -> LongitudinalVAE:
     """Fit `LongitudinalVAE` to a table, and print what was assumed and what was learnt."""
-    from ..tables.longitudinal import LongitudinalVAE
-    from ..tables.schema import Schema
+    from ..tables.longitudinal import LongitudinalVAE, to_learn
 
-    known = loaded.known
-    columns = tuple(column for column in known if column.name not in (id, time))
-    schema = Schema(columns, {**known.ignored, id: "It says whose a row is.", time: "It says when."})
+    schema = to_learn(loaded.known, id, time)
     for option, name in (("--id", id), ("--time", time)):
         if name not in loaded.frame:
             raise refusal(option, f"name a column of DATA ({', '.join(map(str, loaded.frame))})", repr(name))

@@ -18,7 +18,7 @@ from .. import datasets
 from ..common import ArgumentError, Tick, read_checkpoint, write_checkpoint
 from ..tables.frames import RawTable, read, read_file
 from ..tables.inference import column_errors, trivial_guess
-from ..tables.longitudinal import LongitudinalVAE, find_schemas, read_panel
+from ..tables.longitudinal import LongitudinalVAE, find_schemas, read_panel, to_learn
 from ..tables.schema import Schema
 from ._config import PanelData, PanelExperiment, to_dict
 from ._folder import Folder
@@ -65,18 +65,14 @@ def load_panel(data: PanelData) -> PanelSource:
         if column not in frame:
             shown = ", ".join(map(repr, list(frame)[:10]))
             raise ArgumentError(argument, f"name a column of the table ({shown})", repr(column))
-    both = {data.id: "It says whose a row is.", data.time: "It says when."}
-    if schema is None:
-        schema = Schema.infer(frame, dict.fromkeys(both, "ignore"), unsupported="ignore")
-    columns = tuple(column for column in schema if column.name not in both)
-    schema = Schema(columns, {**schema.ignored, **both})
     if (n := frame[data.id].nunique()) < FEWEST:
         raise ValueError(
             f"data should have at least {FEWEST} histories to train, choose and test on. Found {n}. Is {data.id!r} "
             "the column that says whose a row is?"
         )
     try:
-        schema, clock = find_schemas(frame, data.id, data.time, schema, "ignore")
+        known = None if schema is None else to_learn(schema, data.id, data.time)
+        schema, clock = find_schemas(frame, data.id, data.time, known, "ignore")
         panel = read_panel(frame, data.id, data.time, schema, clock)
     except ArgumentError as error:
         own = {"id": "data.id", "time": "data.time"}

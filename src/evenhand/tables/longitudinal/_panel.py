@@ -62,11 +62,16 @@ def find_schemas(
         named = [name for name in (who, when) if name in schema]
         if named:
             raise ArgumentError("schema", "ignore the columns of id and time", f"{named[0]!r} among its columns")
-        both = {who: "It says whose a row is.", when: "It says when."}
-        return Schema(schema.columns, {**both, **schema.ignored}), clock
+        return to_learn(schema, who, when), clock
     overrides = {**(schema or {}), who: "ignore", when: "ignore"}
     with _in_words_of_users():
-        return Schema.infer(frame, overrides, unsupported=unsupported), clock
+        return to_learn(Schema.infer(frame, overrides, unsupported=unsupported), who, when), clock
+
+
+def to_learn(schema: Schema, who: str, when: str) -> Schema:
+    """The schema without the columns of id and time, which are not modelled."""
+    both = {who: "It says whose a row is.", when: "It says when."}
+    return Schema(tuple(column for column in schema if column.name not in both), {**schema.ignored, **both})
 
 
 def read_panel(frame: Any, who: str, when: str, schema: Schema, clock: Schema, *, unseen: Any = "error") -> Panel:
