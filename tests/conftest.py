@@ -58,29 +58,6 @@ collect_ignore = ["smoke"]  # scripts for an installed wheel
 torch.set_num_threads(1)  # tensors are tiny here; threads would only wait for each other
 
 
-# Files that take long, the longest first: they begin, so that no core waits for another's last file at the end.
-LONG = (
-    "lab/test_execute.py",
-    "modalities/training/test_loop.py",
-    "lab/test_multimodal.py",
-    "tables/stack/test_rates.py",
-    "lab/test_run.py",
-    "lab/page/test_page_in_browser.py",
-    "modalities/training/test_held_rate.py",
-    "modalities/training/test_health.py",
-    "test_documentation.py",
-    "tables/estimator/test_rates.py",
-    "chaos/test_chaos.py",
-    "tables/estimator/test_arguments.py",
-    "tables/estimator/test_storage.py",
-    "tables/estimator/test_masking.py",
-    "modalities/training/test_two_passes.py",
-    "datasets/test_tables.py",
-    "tables/estimator/test_life_cycle.py",
-    "test_site.py",
-    "tables/trees/test_trees.py",
-    "impartial/test_torchjd.py",
-)
 ONE_OF = 10  # cases of a test that `make quick` runs: the first, the eleventh, and so on
 
 
@@ -89,8 +66,6 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    places = {f"tests/{file}": i for i, file in enumerate(LONG)}
-    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
     for item in items:
         if item.nodeid.removeprefix("tests/").startswith(SLOW):
             item.add_marker("slow")
