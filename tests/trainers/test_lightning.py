@@ -1,11 +1,13 @@
 """Lightning's trainer takes the steps of a plain loop, and logs what blocks read."""
 
+import copy
 import csv
 
 import pytest
 import torch
 from pytorch_lightning import LightningModule, Trainer
 from pytorch_lightning.loggers import CSVLogger
+from torch.multiprocessing import ProcessExitedException
 from torch.utils.data import DataLoader
 
 from evenhand.impartial import IMTLG, Block, LogReadings, Monitor, Output, impartial_sum
@@ -109,8 +111,15 @@ def test_mixed_precision():
 def test_two_processes_take_the_step_of_one():
     model, rows = make()
     before, expected = state(model), gradients_of_a_loop(model, rows[:1])
-    module = Module(model)
-    fit(module, rows[:1], strategy="ddp_spawn", devices=2, use_distributed_sampler=False)
+    for attempt in range(3):
+        module = Module(copy.deepcopy(model))
+        try:
+            fit(module, rows[:1], strategy="ddp_spawn", devices=2, use_distributed_sampler=False)
+            break
+        except ProcessExitedException as error:
+            # seldom, a process that has done its work dies while torch takes down its threads
+            if error.signal_name != "SIGABRT" or attempt == 2:
+                raise
     assert_same(step(before, module.model), expected)
 
 
