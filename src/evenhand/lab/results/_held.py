@@ -115,7 +115,7 @@ def equal_rate(reports: Reports, *, published: bool = True) -> Table:
     breaks = []
     for contest in contests(reports):
         breaks.append(len(rows))
-        lowest = min((e.median("error") for e in contest.entries if not math.isnan(e.median("error"))), default=0.0)
+        lowest = _lowest(contest.entries)
         for i, entry in enumerate(contest.entries):
             plain = contest.entries[0].report if entry.arm != "plain" else None
             name, worst = entry.worst_column
@@ -156,8 +156,7 @@ def equal_rate_errors(reports: Reports, *, published: bool = True) -> Table:
         plain, weights = contest.best("plain"), contest.best("column weights")
         smooth, both, f = contest.best("Lipschitz"), contest.best("Lipschitz, f"), contest.best("f")
         shown = (plain, weights, smooth, both, f)
-        known = [e.median("error") for e in shown if e is not None and not math.isnan(e.median("error"))]
-        lowest = min(known, default=0.0)
+        lowest = _lowest([entry for entry in shown if entry is not None])
         cells = [
             UNKNOWN if e is None else Cell(e.median("error"), bold=e.median("error") <= (1 + CLOSE) * lowest)
             for e in shown
@@ -172,6 +171,12 @@ def equal_rate_errors(reports: Reports, *, published: bool = True) -> Table:
         "the lowest, or within 1 % of it. f and weights: which of the two has the lower error, by more than 1 %."
     ]
     return Table("Errors at one rate", header, rows, notes, 1)
+
+
+def _lowest(entries: Sequence[Entry]) -> float:
+    """The lowest error of those that have one."""
+    errors = [entry.median("error") for entry in entries]
+    return min((error for error in errors if not math.isnan(error)), default=0.0)
 
 
 def _wins(entry: Entry, plain: Entry) -> str:
